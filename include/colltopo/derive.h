@@ -1,0 +1,29 @@
+// Collectives made from others: generators of trees, rings and Swing write only an allgather (or a bcast).
+//
+// Running an allgather backwards, with every receive turned into a send and every send into receive-and-reduce, is a
+// reduce-scatter (De Sensi et al., 2.1; Zhao et al., in-trees). The transforms act on one rank's program alone, so a rank
+// derives its part without seeing the others'. The program given must not use scratch, and must receive every foreign
+// chunk exactly once into its place in output; otherwise Error.
+//
+// Partial results are kept in scratch slot i for vector chunk i and are received one bank higher (slot i + T, i + 2T for
+// a vector of T chunks, alternating), so a receive does not wait for the reduction before it.
+#pragma once
+
+#include "colltopo/program.h"
+
+namespace colltopo {
+
+/// `steps` is always the number of steps of the given schedule over all ranks (Schedule::steps()): steps are mirrored.
+
+Program reduce_scatter_from(const Program& allgather, Step steps);
+
+/// reduce_scatter_from(allgather), then the allgather, whose steps follow the first half's.
+Program allreduce_from(const Program& allgather, Step steps);
+
+/// reduce to the root from a bcast.
+Program reduce_from(const Program& bcast, Step steps);
+
+/// bcast of the root's shard along the paths that it takes in an allgather (a tree).
+Program bcast_from(const Program& allgather, Rank root);
+
+}  // namespace colltopo

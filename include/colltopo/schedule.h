@@ -1,0 +1,43 @@
+// One program per rank, and what belongs to all of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "colltopo/program.h"
+
+namespace colltopo {
+
+using LinkId = std::int32_t;  // a link of a Topology, by index
+
+/// The links that messages from `source` to `target` on `lane` take, in order; `layer` is the virtual channel.
+struct Route {
+  Rank source = 0;
+  Rank target = 0;
+  Lane lane = 0;
+  std::int32_t layer = 0;
+  std::vector<LinkId> links;
+
+  friend bool operator==(const Route&, const Route&) = default;
+};
+
+struct Schedule {
+  std::string name;
+  Shape shape;
+  std::vector<Program> programs;  // [rank]
+  std::vector<Route> routes;      // sorted by (source, target, lane); empty where the network chooses
+  std::string topology;           // fingerprint of the topology it was made for; empty: any
+  std::string bound;              // what the generator claims ("all-to-all 0.1111 of link bandwidth"); free text, one line
+
+  /// The largest step of any op.
+  Step steps() const;
+
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+/// A schedule made of one generator call per rank.
+Schedule schedule_of(std::string name, const Shape& shape, const std::function<Program(Rank)>& program_of);
+
+}  // namespace colltopo
