@@ -1,12 +1,12 @@
 // Collectives made from others: generators of trees, rings and Swing write only an allgather (or a bcast).
 //
 // Running an allgather backwards, with every receive turned into a send and every send into receive-and-reduce, is a
-// reduce-scatter (De Sensi et al., 2.1; Zhao et al., in-trees). The transforms act on one rank's program alone, so a rank
-// derives its part without seeing the others'. The program given must not use scratch, and must receive every foreign
-// chunk exactly once into its place in output; otherwise Error.
+// reduce-scatter (De Sensi et al., 2.1; Zhao et al., in-trees). The transforms act on one rank's program alone, so a
+// rank derives its part without seeing the others'. The program given must not use scratch, and must receive every
+// foreign chunk exactly once into its place in output; otherwise Error.
 //
-// Partial results are kept in scratch slot i for vector chunk i and are received one bank higher (slot i + T, i + 2T for
-// a vector of T chunks, alternating), so a receive does not wait for the reduction before it.
+// Partial results are kept in scratch slot i for vector chunk i and are received one bank higher (slot i + T, i + 2T
+// for a vector of T chunks, alternating), so a receive does not wait for the reduction before it.
 #pragma once
 
 #include "colltopo/program.h"

@@ -1,7 +1,7 @@
 // Runs a plan over a transport: out of order, over segments, without allocating once bound.
 //
-// Each (op, segment) starts when what it waits for has completed. Receives are posted as early as that allows, contiguous
-// messages are sent from where they lie, others are gathered into a staging buffer. progress() never blocks.
+// Each (op, segment) starts when what it waits for has completed. Receives are posted as early as that allows,
+// contiguous messages are sent from where they lie, others are gathered into a staging buffer. progress() never blocks.
 #pragma once
 
 #include <cstddef>
@@ -55,9 +55,15 @@ class Execution {
   /// start(), then progress() and Transport::progress() until done; returns status().
   int run(const Call& call) noexcept;
 
-  /// Messages and bytes that one run sends (known once bound), in all and to each peer.
+  /// Messages and bytes that one run sends, known once bound; the second form of them goes to each peer in turn.
   std::size_t messages() const { return messages_; }
   std::size_t bytes_sent() const { return bytes_sent_; }
+  template <class Visit>  // visit(Rank peer, std::size_t bytes) for every message sent
+  void for_each_message(const Visit& visit) const {
+    for (const Instance& i : instances_) {
+      if (i.action == Action::send && i.bytes > 0) visit(i.peer, i.bytes);
+    }
+  }
   std::size_t memory_bytes() const;
 
  private:
@@ -66,21 +72,35 @@ class Execution {
     std::size_t offset, bytes;
   };
   struct Instance {  // an op in a segment
+    Action action;
+    Lane lane;
+    Rank peer;
+    std::uint32_t op;
     std::uint32_t source, source_end;  // into pieces_
     std::uint32_t target, target_end;
-    std::size_t bytes;     // of the message, or moved
-    std::size_t staging;   // offset; k_none when the message is one piece
+    std::size_t bytes;    // of the message, or moved
+    std::size_t staging;  // offset; k_none when the message is one piece
+  };
+  struct Active {
+    std::uint32_t instance;
+    Transport::Request request;
   };
   static constexpr std::size_t k_none = ~std::size_t{0};
 
-  void append_pieces(std::span<const Run> runs, int segment, const Layout& layout, std::span<const std::size_t> slots);
+  void place_messages();
+  void append_pieces(std::span<const Run> runs, int segment, const Layout& layout);
+  std::size_t place_slots(int segment, std::size_t base, const Layout& layout);
+  void count_waits();
+  void number_steps();
+
   std::byte* at(const Piece& piece) const noexcept;
-  void release(std::uint32_t instance) noexcept;
+  std::byte* message_of(const Instance& instance) noexcept;
   void make_ready(std::uint32_t instance) noexcept;
-  bool issue(std::uint32_t instance) noexcept;  // true when it completed at once
-  void complete(std::uint32_t instance) noexcept;
-  void finish_step(std::uint32_t op) noexcept;
-  void move(const Instance& instance, Action action) noexcept;
+  void issue(std::uint32_t instance) noexcept;
+  void started(std::uint32_t instance) noexcept;
+  void completed(std::uint32_t instance) noexcept;
+  void poll() noexcept;
+  int move(const Instance& instance) noexcept;
   void fail(int code) noexcept;
 
   const Plan& plan_;
@@ -88,26 +108,24 @@ class Execution {
   Binding bound_;
   std::vector<std::size_t> bound_counts_;
   bool is_bound_ = false;
-  int segments_ = 1;
+  std::uint32_t segments_ = 1;
 
   std::vector<Piece> pieces_;
-  std::vector<Instance> instances_;  // [op * segments + segment]
+  std::vector<Instance> instances_;        // [op * segments + segment]
+  std::vector<std::size_t> slot_offsets_;  // [index of a used slot], of the segment being placed
   std::vector<std::byte> scratch_, staging_;
 
-  std::vector<std::uint32_t> waits_, initial_waits_;
-  std::vector<std::uint32_t> ready_;  // a queue in [ready_head_, ready_tail_)
+  std::vector<std::uint32_t> waits_, initial_waits_;  // [instance] what it still waits for
+  std::vector<std::uint32_t> first_ready_;            // instances that wait for nothing
+  std::vector<std::uint32_t> ready_;                  // a queue in [ready_head_, ready_tail_)
   std::size_t ready_head_ = 0, ready_tail_ = 0;
-  struct Active {
-    std::uint32_t instance;
-    Transport::Request request;
-  };
   std::vector<Active> active_;
   std::size_t actives_ = 0;
   std::size_t left_ = 0;  // instances not completed
 
-  std::vector<std::uint32_t> step_of_;     // op -> index of its step among the program's steps (Pace::steps)
-  std::vector<std::uint32_t> step_sizes_, step_left_;
-  std::vector<std::vector<std::uint32_t>> held_;  // ready, but of a later step
+  std::vector<std::uint32_t> step_of_;                 // [op] index of its step among the program's (Pace::steps)
+  std::vector<std::uint32_t> step_sizes_, step_left_;  // [step] instances
+  std::vector<std::vector<std::uint32_t>> held_;       // [step] ready, but of a later step
   std::uint32_t current_step_ = 0;
 
   std::size_t messages_ = 0, bytes_sent_ = 0;

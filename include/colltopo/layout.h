@@ -1,8 +1,8 @@
 // Where chunks lie in memory, for one call: the only place where chunks become bytes.
 //
-// A shard of n elements is cut into `segments` slices, and each slice into the shape's chunks, all by the same rule: part
-// i of n elements in p parts begins at i * (n / p) + min(i, n % p). So chunks of one segment that follow each other are
-// contiguous in memory, and every rank computes the same sizes from (count, element size, segments).
+// A shard of n elements is cut into `segments` slices, and each slice into the shape's chunks, all by the same rule:
+// part i of n elements in p parts begins at i * (n / p) + min(i, n % p). So chunks of one segment that follow each
+// other are contiguous in memory, and every rank computes the same sizes from (count, element size, segments).
 #pragma once
 
 #include <algorithm>
@@ -44,8 +44,8 @@ class Layout {
   std::size_t element_at(Rank shard, Chunk part, int segment) const;
 
   Shape shape_;
-  Chunk parts_ = 1;              // chunks per shard as cut here (the whole vector is one shard for allreduce)
-  std::size_t count_ = 0;        // elements per shard when equal
+  Chunk parts_ = 1;                  // chunks per shard as cut here (the whole vector is one shard for allreduce)
+  std::size_t count_ = 0;            // elements per shard when equal
   std::vector<std::size_t> begins_;  // elements before shard j; empty when shards are equal
   std::size_t element_size_ = 1;
   int segments_ = 1;

@@ -7,8 +7,8 @@
 #include <random>
 #include <vector>
 
-#include "colltopo/schedule.h"
 #include "colltopo/execution.h"
+#include "colltopo/schedule.h"
 
 namespace colltopo {
 

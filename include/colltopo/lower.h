@@ -23,8 +23,8 @@ struct Transfer {
 };
 
 /// Programs of alltoall or allgather that carry out the transfers, in the order of their steps: one message per
-/// (step, from, to, lane), scratch for chunks in transit, own shard copied. A chunk that leaves a rank in the same step in
-/// which it arrives, that is sent from where it is not, or that arrives twice throws Error naming the transfer.
+/// (step, from, to, lane), scratch for chunks in transit, own shard copied. A chunk that leaves a rank in the same step
+/// in which it arrives, that is sent from where it is not, or that arrives twice throws Error naming the transfer.
 Schedule lower(std::string name, const Shape& shape, std::vector<Transfer> transfers);
 
 }  // namespace colltopo

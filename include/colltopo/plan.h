@@ -18,8 +18,9 @@ struct PlanOptions {
 
 /// Ops that wait for another op to complete (hazards), and the order of messages to and from one peer.
 ///
-/// Op b waits for an earlier op a when a writes a chunk that b touches, or b writes a chunk that a touches. Sends to one
-/// peer start in program order, and so do receives from one peer: that alone matches the k-th send with the k-th receive.
+/// Op b waits for an earlier op a when a writes a chunk that b touches, or b writes a chunk that a touches. Sends to
+/// one peer start in program order, and so do receives from one peer: that alone matches the k-th send with the k-th
+/// receive.
 class Plan {
  public:
   Plan(Program program, PlanOptions options = {});

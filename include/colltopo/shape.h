@@ -53,7 +53,8 @@ struct Shape {
   Chunk input_class(Rank rank, Chunk chunk) const;
   Chunk output_class(Rank rank, Chunk chunk) const;
 
-  /// The output chunk that is the same memory as input chunk 0 under MPI_IN_PLACE (rank * chunks for allgather, else 0).
+  /// The output chunk that is the same memory as input chunk 0 under MPI_IN_PLACE (rank * chunks for allgather, else
+  /// 0).
   Chunk in_place_offset(Rank rank) const;
 
   friend bool operator==(const Shape&, const Shape&) = default;

@@ -1,0 +1,328 @@
+// The executor: a queue of what may start, a list of what is under way, and counters of what each op still waits for.
+
+#include "colltopo/execution.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t k_alignment = 64;  // bytes, of scratch areas and staged messages
+constexpr std::size_t aligned(std::size_t bytes) { return (bytes + k_alignment - 1) / k_alignment * k_alignment; }
+
+bool is_message(Action action) { return action == Action::send || action == Action::recv; }
+
+}  // namespace
+
+Execution::Execution(const Plan& plan, Transport& transport) : plan_(plan), transport_(transport) {}
+
+void Execution::bind(const Binding& binding) {
+  if (is_bound_ && binding.count == bound_.count && binding.element_size == bound_.element_size &&
+      binding.segments == bound_.segments && binding.pace == bound_.pace &&
+      std::ranges::equal(binding.counts, bound_counts_)) {
+    return;
+  }
+  is_bound_ = false;
+  bound_counts_.assign(binding.counts.begin(), binding.counts.end());
+  bound_ = binding;
+  bound_.counts = bound_counts_;
+  segments_ = static_cast<std::uint32_t>(binding.segments);
+  place_messages();
+  count_waits();
+  number_steps();
+  is_bound_ = true;
+}
+
+// Slots that follow each other lie next to each other, so that a run of slots is contiguous.
+std::size_t Execution::place_slots(int segment, std::size_t base, const Layout& layout) {
+  slot_offsets_.clear();
+  Chunk previous = -2;
+  for (const Chunk slot : plan_.slots()) {
+    if (slot != previous + 1) base = aligned(base);
+    slot_offsets_.push_back(base);
+    base += layout.bytes(slot % plan_.program().shape().classes(), segment);
+    previous = slot;
+  }
+  return aligned(base);
+}
+
+void Execution::append_pieces(std::span<const Run> runs, int segment, const Layout& layout) {
+  const Rank rank = plan_.program().rank();
+  const Shape& shape = plan_.program().shape();
+  const std::size_t begin = pieces_.size();
+  for (const Run& run : runs) {
+    const std::size_t slot = run.buffer == Buffer::scratch ? plan_.slot_index(run.first) : 0;
+    for (Chunk i = 0; i < run.count; ++i) {
+      const Chunk chunk = run.first + i;
+      const std::size_t bytes = layout.bytes(size_class(shape, rank, run.buffer, chunk), segment);
+      if (bytes == 0) continue;
+      const std::size_t offset = run.buffer == Buffer::input    ? layout.input_offset(rank, chunk, segment)
+                                 : run.buffer == Buffer::output ? layout.output_offset(rank, chunk, segment)
+                                                                : slot_offsets_[slot + static_cast<std::size_t>(i)];
+      Piece* last = pieces_.size() > begin ? &pieces_.back() : nullptr;
+      if (last != nullptr && last->buffer == run.buffer && last->offset + last->bytes == offset) {
+        last->bytes += bytes;
+      } else {
+        pieces_.push_back({run.buffer, offset, bytes});
+      }
+    }
+  }
+}
+
+void Execution::place_messages() {
+  const Program& program = plan_.program();
+  const int segments = bound_.segments;
+  const Layout layout = bound_counts_.empty() ? Layout(program.shape(), bound_.count, bound_.element_size, segments)
+                                              : Layout(program.shape(), bound_counts_, bound_.element_size, segments);
+  pieces_.clear();
+  instances_.assign(plan_.size() * segments_, {});
+  slot_offsets_.reserve(plan_.slots().size());
+  std::size_t scratch = 0, staging = 0;
+  messages_ = bytes_sent_ = 0;
+  for (int segment = 0; segment < segments; ++segment) {
+    scratch = place_slots(segment, scratch, layout);
+    for (std::uint32_t i = 0; i < plan_.size(); ++i) {
+      const Op op = program.op(i);
+      Instance& instance = instances_[i * segments_ + static_cast<std::uint32_t>(segment)];
+      instance = {op.action, op.lane, op.peer, i, 0, 0, 0, 0, 0, k_none};
+      instance.source = static_cast<std::uint32_t>(pieces_.size());
+      append_pieces(op.source, segment, layout);
+      instance.source_end = instance.target = static_cast<std::uint32_t>(pieces_.size());
+      append_pieces(op.target, segment, layout);
+      instance.target_end = static_cast<std::uint32_t>(pieces_.size());
+      const bool receives = op.action == Action::recv;
+      const std::uint32_t begin = receives ? instance.target : instance.source;
+      const std::uint32_t end = receives ? instance.target_end : instance.source_end;
+      for (std::uint32_t p = begin; p < end; ++p) instance.bytes += pieces_[p].bytes;
+      if (is_message(op.action) && end - begin > 1) {
+        instance.staging = staging;
+        staging = aligned(staging + instance.bytes);
+      }
+      if (op.action == Action::send && instance.bytes > 0) {
+        ++messages_;
+        bytes_sent_ += instance.bytes;
+      }
+    }
+  }
+  scratch_.resize(scratch);
+  staging_.resize(staging);
+}
+
+// Segments of one message follow each other, and the first one follows the message before with that peer.
+void Execution::count_waits() {
+  std::vector<bool> follows(plan_.size(), false);
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    if (plan_.next_with_peer(i) >= 0) follows[static_cast<std::size_t>(plan_.next_with_peer(i))] = true;
+  }
+  const std::size_t count = instances_.size();
+  initial_waits_.resize(count);
+  first_ready_.clear();
+  std::size_t messages = 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Instance& instance = instances_[i];
+    std::uint32_t waits = plan_.waits()[instance.op];
+    if (is_message(instance.action)) {
+      ++messages;
+      if (i % segments_ > 0 && !follows[instance.op]) ++waits;
+    }
+    initial_waits_[i] = waits;
+    if (waits == 0) first_ready_.push_back(i);
+  }
+  waits_.resize(count);
+  ready_.resize(count);
+  active_.resize(messages);
+}
+
+void Execution::number_steps() {
+  if (bound_.pace != Pace::steps) return;
+  const Program& program = plan_.program();
+  std::vector<Step> steps;
+  for (std::size_t i = 0; i < plan_.size(); ++i) steps.push_back(program.op(i).step);
+  std::ranges::sort(steps);
+  steps.erase(std::ranges::unique(steps).begin(), steps.end());
+  step_of_.resize(plan_.size());
+  step_sizes_.assign(steps.size(), 0);
+  for (std::size_t i = 0; i < plan_.size(); ++i) {
+    step_of_[i] = static_cast<std::uint32_t>(std::ranges::lower_bound(steps, program.op(i).step) - steps.begin());
+    step_sizes_[step_of_[i]] += segments_;
+  }
+  step_left_.resize(steps.size());
+  held_.resize(steps.size());
+  for (std::size_t s = 0; s < steps.size(); ++s) held_[s].reserve(step_sizes_[s]);
+}
+
+void Execution::start(const Call& call) noexcept {
+  call_ = call;
+  status_ = 0;
+  std::ranges::copy(initial_waits_, waits_.begin());
+  ready_head_ = ready_tail_ = actives_ = 0;
+  left_ = instances_.size();
+  if (bound_.pace == Pace::steps) {
+    std::ranges::copy(step_sizes_, step_left_.begin());
+    for (auto& held : held_) held.clear();
+    current_step_ = 0;
+  }
+  for (const std::uint32_t instance : first_ready_) make_ready(instance);
+}
+
+bool Execution::progress() noexcept {
+  do {
+    while (ready_head_ < ready_tail_) issue(ready_[ready_head_++]);
+    poll();
+  } while (ready_head_ < ready_tail_);
+  return left_ == 0;
+}
+
+int Execution::run(const Call& call) noexcept {
+  start(call);
+  while (!progress()) transport_.progress();
+  return status_;
+}
+
+std::byte* Execution::at(const Piece& piece) const noexcept {
+  switch (piece.buffer) {
+    // The executor reads through this pointer when it stands for a source; only output and scratch are written.
+    case Buffer::input:
+      return const_cast<std::byte*>(call_.input) + piece.offset;
+    case Buffer::output:
+      return call_.output + piece.offset;
+    case Buffer::scratch:
+      return const_cast<std::byte*>(scratch_.data()) + piece.offset;
+  }
+  return nullptr;
+}
+
+std::byte* Execution::message_of(const Instance& instance) noexcept {
+  if (instance.staging != k_none) return staging_.data() + instance.staging;
+  return at(pieces_[instance.action == Action::send ? instance.source : instance.target]);
+}
+
+void Execution::make_ready(std::uint32_t instance) noexcept {
+  if (bound_.pace == Pace::steps) {
+    const std::uint32_t step = step_of_[instances_[instance].op];
+    if (step > current_step_) {
+      held_[step].push_back(instance);  // reserved by number_steps()
+      return;
+    }
+  }
+  ready_[ready_tail_++] = instance;
+}
+
+void Execution::issue(std::uint32_t index) noexcept {
+  const Instance& instance = instances_[index];
+  if (is_message(instance.action)) {
+    Transport::Request request = nullptr;
+    if (instance.bytes > 0) {
+      std::byte* message = message_of(instance);
+      int code = 0;
+      if (instance.action == Action::send) {
+        if (instance.staging != k_none) {
+          for (std::uint32_t p = instance.source; p < instance.source_end; ++p) {
+            std::memcpy(message, at(pieces_[p]), pieces_[p].bytes);
+            message += pieces_[p].bytes;
+          }
+          message -= instance.bytes;
+        }
+        code = transport_.send(message, instance.bytes, instance.peer, instance.lane, &request);
+      } else {
+        code = transport_.recv(message, instance.bytes, instance.peer, instance.lane, &request);
+      }
+      if (code != 0) return fail(code);
+    }
+    started(index);
+    if (request != nullptr) {
+      active_[actives_++] = {index, request};
+      return;
+    }
+  } else if (const int code = move(instance); code != 0) {
+    return fail(code);
+  }
+  completed(index);
+}
+
+void Execution::started(std::uint32_t index) noexcept {
+  const Instance& instance = instances_[index];
+  std::uint32_t next = index + 1;
+  if (next % segments_ == 0) {
+    const std::int32_t op = plan_.next_with_peer(instance.op);
+    if (op < 0) return;
+    next = static_cast<std::uint32_t>(op) * segments_;
+  }
+  if (--waits_[next] == 0) make_ready(next);
+}
+
+void Execution::completed(std::uint32_t index) noexcept {
+  const Instance& instance = instances_[index];
+  if (instance.action == Action::recv && instance.staging != k_none) {
+    const std::byte* message = staging_.data() + instance.staging;
+    for (std::uint32_t p = instance.target; p < instance.target_end; ++p) {
+      std::memcpy(at(pieces_[p]), message, pieces_[p].bytes);
+      message += pieces_[p].bytes;
+    }
+  }
+  --left_;
+  const std::uint32_t segment = index % segments_;
+  for (const std::uint32_t op : plan_.after_completion(instance.op)) {
+    const std::uint32_t next = op * segments_ + segment;
+    if (--waits_[next] == 0) make_ready(next);
+  }
+  if (bound_.pace != Pace::steps) return;
+  --step_left_[step_of_[instance.op]];
+  while (current_step_ < step_left_.size() && step_left_[current_step_] == 0) {
+    if (++current_step_ == step_left_.size()) break;
+    for (const std::uint32_t held : held_[current_step_]) ready_[ready_tail_++] = held;
+  }
+}
+
+void Execution::poll() noexcept {
+  for (std::size_t i = 0; i < actives_;) {
+    Active& active = active_[i];
+    if (const int code = transport_.test(&active.request); code != 0) return fail(code);
+    if (active.request != nullptr) {
+      ++i;
+      continue;
+    }
+    const std::uint32_t instance = active.instance;
+    active = active_[--actives_];
+    completed(instance);
+  }
+}
+
+// Copies or reduces source pieces onto target pieces, whose ends need not coincide.
+int Execution::move(const Instance& instance) noexcept {
+  std::uint32_t s = instance.source, t = instance.target;
+  std::size_t in_source = 0, in_target = 0;
+  while (s < instance.source_end && t < instance.target_end) {
+    const std::size_t bytes = std::min(pieces_[s].bytes - in_source, pieces_[t].bytes - in_target);
+    const std::byte* source = at(pieces_[s]) + in_source;
+    std::byte* target = at(pieces_[t]) + in_target;
+    if (instance.action == Action::reduce) {
+      if (const int code = call_.reduce(call_.reduce_context, source, target, bytes / bound_.element_size); code != 0)
+        return code;
+    } else if (source != target) {
+      std::memcpy(target, source, bytes);
+    }
+    if ((in_source += bytes) == pieces_[s].bytes) ++s, in_source = 0;
+    if ((in_target += bytes) == pieces_[t].bytes) ++t, in_target = 0;
+  }
+  return 0;
+}
+
+void Execution::fail(int code) noexcept {
+  status_ = code;
+  for (std::size_t i = 0; i < actives_; ++i) {
+    if (active_[i].request != nullptr) transport_.abandon(&active_[i].request);
+  }
+  actives_ = left_ = 0;
+  ready_head_ = ready_tail_ = 0;
+}
+
+std::size_t Execution::memory_bytes() const {
+  return sizeof(*this) + pieces_.capacity() * sizeof(Piece) + instances_.capacity() * sizeof(Instance) +
+         scratch_.capacity() + staging_.capacity() + active_.capacity() * sizeof(Active) +
+         (waits_.capacity() + initial_waits_.capacity() + ready_.capacity() + first_ready_.capacity()) * 4;
+}
+
+}  // namespace colltopo

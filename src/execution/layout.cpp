@@ -1,0 +1,78 @@
+#include "colltopo/layout.h"
+
+namespace colltopo {
+
+namespace {
+
+// The vector collectives cut one shard, the whole vector; the others cut each shard.
+bool one_vector(Collective c) {
+  return c == Collective::allreduce || c == Collective::bcast || c == Collective::reduce;
+}
+
+}  // namespace
+
+Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_size, int segments)
+    : shape_(shape),
+      parts_(one_vector(shape.collective) ? shape.classes() : shape.chunks),
+      count_(count),
+      element_size_(element_size),
+      segments_(segments) {}
+
+Layout::Layout(const Shape& shape, std::span<const std::size_t> counts, std::size_t element_size, int segments)
+    : Layout(shape, 0, element_size, segments) {
+  begins_.reserve(counts.size() + 1);
+  begins_.push_back(0);
+  for (const std::size_t count : counts) begins_.push_back(begins_.back() + count);
+}
+
+std::size_t Layout::shard_begin(Rank shard) const {
+  const auto j = static_cast<std::size_t>(shard);
+  return begins_.empty() ? j * count_ : begins_[j];
+}
+
+std::size_t Layout::shard_elements(Rank shard) const {
+  const auto j = static_cast<std::size_t>(shard);
+  return begins_.empty() ? count_ : begins_[j + 1] - begins_[j];
+}
+
+std::size_t Layout::element_at(Rank shard, Chunk part, int segment) const {
+  const std::size_t elements = shard_elements(shard);
+  const auto segments = static_cast<std::size_t>(segments_), s = static_cast<std::size_t>(segment);
+  const std::size_t begin = split(elements, segments, s);
+  const std::size_t slice = split(elements, segments, s + 1) - begin;
+  return shard_begin(shard) + begin + split(slice, static_cast<std::size_t>(parts_), static_cast<std::size_t>(part));
+}
+
+std::size_t Layout::input_offset(Rank, Chunk chunk, int segment) const {
+  return element_at(chunk / parts_, chunk % parts_, segment) * element_size_;
+}
+
+std::size_t Layout::output_offset(Rank rank, Chunk chunk, int segment) const {
+  if (shape_.collective == Collective::reduce_scatter) {
+    return (element_at(rank, chunk, segment) - shard_begin(rank)) * element_size_;
+  }
+  return element_at(chunk / parts_, chunk % parts_, segment) * element_size_;
+}
+
+std::size_t Layout::bytes(Chunk size_class, int segment) const {
+  const Rank shard = size_class / parts_;
+  const Chunk part = size_class % parts_;
+  const auto segments = static_cast<std::size_t>(segments_), s = static_cast<std::size_t>(segment);
+  const auto parts = static_cast<std::size_t>(parts_), i = static_cast<std::size_t>(part);
+  const std::size_t elements = shard_elements(shard);
+  const std::size_t slice = split(elements, segments, s + 1) - split(elements, segments, s);
+  return (split(slice, parts, i + 1) - split(slice, parts, i)) * element_size_;
+}
+
+std::size_t Layout::input_bytes(Rank rank) const {
+  const Chunk chunks = shape_.input_chunks(rank);
+  return chunks == 0 ? 0 : shard_begin(chunks / parts_) * element_size_;
+}
+
+std::size_t Layout::output_bytes(Rank rank) const {
+  if (shape_.collective == Collective::reduce_scatter) return shard_elements(rank) * element_size_;
+  const Chunk chunks = shape_.output_chunks(rank);
+  return chunks == 0 ? 0 : shard_begin(chunks / parts_) * element_size_;
+}
+
+}  // namespace colltopo

@@ -1,0 +1,207 @@
+// Reversal: sends of an allgather become receive-and-reduce, its receives become sends of the partial result.
+//
+// The partial result of vector chunk x is kept in scratch slot x (bank 0) until it is sent; the rank's own result is
+// kept in output, where it belongs. What arrives goes to banks 1 and 2 in turn, so that a second receive of the same
+// chunk can be posted while the first is being reduced.
+
+#include "colltopo/derive.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "colltopo/error.h"
+
+namespace colltopo {
+
+namespace {
+
+// Vector chunk that a run of an allgather or bcast program holds: input i and output x are the same values.
+Run in_vector(const Shape& shape, Rank rank, const Run& run) {
+  if (run.buffer == Buffer::scratch) {
+    throw Error(fmt::format("rank {}: cannot reverse a program that uses scratch", rank));
+  }
+  const Chunk offset = run.buffer == Buffer::input ? shape.in_place_offset(rank) : 0;
+  return {Buffer::output, run.first + offset, run.count};
+}
+
+// Writes the reversed half of `forward` into `program`, whose vector has `total` chunks, `own_first`..+`own_count` of
+// which are reduced to this rank and kept at output chunk 0 (reduce_scatter, reduce) or at their place (allreduce).
+class Reversal {
+ public:
+  Reversal(const Program& forward, ProgramBuilder& program, Chunk total, Run own, Chunk own_target)
+      : forward_(forward),
+        program_(program),
+        total_(total),
+        own_(own),
+        own_target_(own_target),
+        arrivals_(static_cast<std::size_t>(total), 0) {}
+
+  void run(Step steps) {
+    if (own_.count > 0)
+      program_.step(0).copy({{Buffer::input, own_.first, own_.count}}, {{Buffer::output, own_target_, own_.count}});
+    for (std::size_t i = forward_.size(); i-- > 0;) {
+      const Op op = forward_.op(i);
+      if (op.action == Action::copy) continue;
+      if (op.action == Action::reduce) throw Error("cannot reverse a program that reduces");
+      program_.step(steps - op.step + 1);
+      if (op.action == Action::send)
+        receive_and_reduce(op);
+      else
+        send_partial(op);
+    }
+  }
+
+ private:
+  bool is_own(Chunk x) const { return x >= own_.first && x < own_.first + own_.count; }
+
+  // Calls visit(first, count) for the stretches of the run in which `key` is constant.
+  void by_stretch(const Run& run, const std::function<int(Chunk)>& key,
+                  const std::function<void(Chunk, Chunk)>& visit) const {
+    for (Chunk first = run.first; first < run.first + run.count;) {
+      Chunk end = first + 1;
+      while (end < run.first + run.count && key(end) == key(first)) ++end;
+      visit(first, end - first);
+      first = end;
+    }
+  }
+
+  void send_partial(const Op& op) {
+    Runs source;
+    for (const Run& target : op.target) {
+      const Run x = in_vector(forward_.shape(), forward_.rank(), target);
+      by_stretch(
+          x, [&](Chunk c) { return arrivals_[static_cast<std::size_t>(c)] > 0; },
+          [&](Chunk first, Chunk count) {
+            const bool touched = arrivals_[static_cast<std::size_t>(first)] > 0;
+            source.push_back({touched ? Buffer::scratch : Buffer::input, first, count});
+          });
+      for (Chunk c = x.first; c < x.first + x.count; ++c) {
+        if (is_own(c) || arrivals_[static_cast<std::size_t>(c)] < 0) {
+          throw Error(fmt::format("rank {}: cannot reverse a program that receives chunk {} twice, or its own",
+                                  forward_.rank(), c));
+        }
+        arrivals_[static_cast<std::size_t>(c)] = -1;
+      }
+    }
+    program_.send(std::move(source), op.peer, op.lane);
+  }
+
+  void receive_and_reduce(const Op& op) {
+    struct Part {
+      Chunk first, count, slot;
+      bool fresh, own;
+    };
+    std::vector<Part> parts;
+    Runs arriving;
+    for (const Run& sent : op.source) {
+      const Run x = in_vector(forward_.shape(), forward_.rank(), sent);
+      const auto key = [&](Chunk c) { return 2 * arrivals_[static_cast<std::size_t>(c)] + (is_own(c) ? 1 : 0); };
+      by_stretch(x, key, [&](Chunk first, Chunk count) {
+        const int before = arrivals_[static_cast<std::size_t>(first)];
+        if (before < 0)
+          throw Error(fmt::format("rank {}: chunk {} is sent before it has arrived", forward_.rank(), first));
+        const bool own = is_own(first), fresh = before == 0 && !own;
+        const Chunk slot = fresh ? first : first + total_ * (1 + before % 2);
+        parts.push_back({first, count, slot, fresh, own});
+        arriving.push_back({Buffer::scratch, slot, count});
+      });
+      for (Chunk c = x.first; c < x.first + x.count; ++c) ++arrivals_[static_cast<std::size_t>(c)];
+    }
+    program_.recv(std::move(arriving), op.peer, op.lane);
+    for (const Part& part : parts) {
+      const Run arrived{Buffer::scratch, part.slot, part.count};
+      if (part.own)
+        program_.reduce({arrived}, {{Buffer::output, own_target_ + part.first - own_.first, part.count}});
+      else if (part.fresh)
+        program_.reduce({{Buffer::input, part.first, part.count}}, {arrived});
+      else
+        program_.reduce({arrived}, {{Buffer::scratch, part.first, part.count}});
+    }
+  }
+
+  const Program& forward_;
+  ProgramBuilder& program_;
+  const Chunk total_;
+  const Run own_;
+  const Chunk own_target_;
+  std::vector<int> arrivals_;  // [vector chunk] contributions received; -1 once the partial result has been sent
+};
+
+void require(const Program& program, Collective collective) {
+  if (program.shape().collective != collective) {
+    throw Error(fmt::format("expected a program of {}, not of {}", name(collective), name(program.shape().collective)));
+  }
+}
+
+}  // namespace
+
+Program reduce_scatter_from(const Program& allgather, Step steps) {
+  require(allgather, Collective::allgather);
+  const Shape from = allgather.shape();
+  const Shape shape{Collective::reduce_scatter, from.ranks, from.chunks, 0};
+  ProgramBuilder program(shape, allgather.rank());
+  const Run own{Buffer::output, allgather.rank() * from.chunks, from.chunks};
+  Reversal(allgather, program, from.ranks * from.chunks, own, 0).run(steps);
+  return std::move(program).build();
+}
+
+Program allreduce_from(const Program& allgather, Step steps) {
+  require(allgather, Collective::allgather);
+  const Shape from = allgather.shape();
+  const Shape shape{Collective::allreduce, from.ranks, from.chunks, 0};
+  const Rank rank = allgather.rank();
+  ProgramBuilder program(shape, rank);
+  const Run own{Buffer::output, rank * from.chunks, from.chunks};
+  Reversal(allgather, program, from.ranks * from.chunks, own, own.first).run(steps);
+  for (std::size_t i = 0; i < allgather.size(); ++i) {
+    const Op op = allgather.op(i);
+    if (op.action == Action::copy) continue;
+    Runs runs;
+    for (const Run& run : op.action == Action::send ? op.source : op.target) runs.push_back(in_vector(from, rank, run));
+    program.step(steps + op.step);
+    if (op.action == Action::send)
+      program.send(std::move(runs), op.peer, op.lane);
+    else
+      program.recv(std::move(runs), op.peer, op.lane);
+  }
+  return std::move(program).build();
+}
+
+Program reduce_from(const Program& bcast, Step steps) {
+  require(bcast, Collective::bcast);
+  const Shape from = bcast.shape();
+  const Shape shape{Collective::reduce, from.ranks, from.chunks, from.root};
+  ProgramBuilder program(shape, bcast.rank());
+  const Run own{Buffer::output, 0, bcast.rank() == from.root ? from.chunks : 0};
+  Reversal(bcast, program, from.chunks, own, 0).run(steps);
+  return std::move(program).build();
+}
+
+Program bcast_from(const Program& allgather, Rank root) {
+  require(allgather, Collective::allgather);
+  const Shape from = allgather.shape();
+  const Rank rank = allgather.rank();
+  const Shape shape{Collective::bcast, from.ranks, from.chunks, root};
+  ProgramBuilder program(shape, rank);
+  const Chunk first = root * from.chunks, end = first + from.chunks;
+  for (std::size_t i = 0; i < allgather.size(); ++i) {
+    const Op op = allgather.op(i);
+    if (op.action == Action::copy) continue;
+    Runs runs;
+    for (const Run& run : op.action == Action::send ? op.source : op.target) {
+      const Run x = in_vector(from, rank, run);
+      const Chunk begin = std::max(x.first, first), stop = std::min(x.first + x.count, end);
+      if (begin < stop) runs.push_back({rank == root ? Buffer::input : Buffer::output, begin - first, stop - begin});
+    }
+    program.step(op.step);
+    if (op.action == Action::send)
+      program.send(std::move(runs), op.peer, op.lane);
+    else
+      program.recv(std::move(runs), op.peer, op.lane);
+  }
+  return std::move(program).build();
+}
+
+}  // namespace colltopo

@@ -1,0 +1,210 @@
+// Building programs, with every op checked as it is added.
+
+#include "colltopo/program.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "colltopo/error.h"
+
+namespace colltopo {
+
+std::string_view name(Buffer buffer) {
+  switch (buffer) {
+    case Buffer::input:
+      return "input";
+    case Buffer::output:
+      return "output";
+    case Buffer::scratch:
+      return "scratch";
+  }
+  return "";
+}
+
+std::string_view name(Action action) {
+  switch (action) {
+    case Action::send:
+      return "send";
+    case Action::recv:
+      return "recv";
+    case Action::copy:
+      return "copy";
+    case Action::reduce:
+      return "reduce";
+  }
+  return "";
+}
+
+bool operator==(const Op& a, const Op& b) {
+  return a.action == b.action && a.peer == b.peer && a.lane == b.lane && a.step == b.step &&
+         std::ranges::equal(a.source, b.source) && std::ranges::equal(a.target, b.target);
+}
+
+Chunk chunks_in(std::span<const Run> runs) {
+  Chunk sum = 0;
+  for (const Run& run : runs) sum += run.count;
+  return sum;
+}
+
+Chunk size_class(const Shape& shape, Rank rank, Buffer buffer, Chunk chunk) {
+  switch (buffer) {
+    case Buffer::input:
+      return shape.input_class(rank, chunk);
+    case Buffer::output:
+      return shape.output_class(rank, chunk);
+    case Buffer::scratch:
+      return chunk % shape.classes();
+  }
+  return 0;
+}
+
+Op Program::op(std::size_t index) const {
+  const Stored& op = ops_[index];
+  const Run* runs = runs_.data();
+  return {
+      op.action, op.peer, op.lane, op.step, {runs + op.source, op.source_count}, {runs + op.target, op.target_count}};
+}
+
+Step Program::last_step() const {
+  Step last = 0;
+  for (const Stored& op : ops_) last = std::max(last, op.step);
+  return last;
+}
+
+bool operator==(const Program& a, const Program& b) {
+  if (a.shape_ != b.shape_ || a.rank_ != b.rank_ || a.scratch_ != b.scratch_ || a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!(a.op(i) == b.op(i))) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// Joins neighbours and drops empty runs, in place.
+void join(Runs& runs) {
+  std::size_t kept = 0;
+  for (const Run& run : runs) {
+    if (run.count == 0) continue;
+    if (kept > 0) {
+      Run& last = runs[kept - 1];
+      if (last.buffer == run.buffer && last.first + last.count == run.first) {
+        last.count += run.count;
+        continue;
+      }
+    }
+    runs[kept++] = run;
+  }
+  runs.resize(kept);
+}
+
+// The first chunk position at which two run lists differ in size class; -1 when they agree throughout.
+Chunk first_class_mismatch(const Shape& shape, Rank rank, const Runs& a, const Runs& b) {
+  std::size_t i = 0, j = 0;
+  Chunk in_i = 0, in_j = 0, position = 0;
+  const Chunk period = shape.classes();
+  while (i < a.size() && j < b.size()) {
+    const Chunk length = std::min(a[i].count - in_i, b[j].count - in_j);
+    const Chunk class_a = size_class(shape, rank, a[i].buffer, a[i].first + in_i);
+    const Chunk class_b = size_class(shape, rank, b[j].buffer, b[j].first + in_j);
+    if (class_a % period != class_b % period) return position;  // classes are consecutive within runs
+    position += length;
+    in_i += length;
+    in_j += length;
+    if (in_i == a[i].count) ++i, in_i = 0;
+    if (in_j == b[j].count) ++j, in_j = 0;
+  }
+  return -1;
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(const Shape& shape, Rank rank) : shape_(shape) {
+  if (shape.ranks < 1 || shape.chunks < 1) {
+    throw Error(
+        fmt::format("a shape of {} ranks and {} chunks per shard: both must be at least 1", shape.ranks, shape.chunks));
+  }
+  if (rank < 0 || rank >= shape.ranks) throw Error(fmt::format("rank {} is not in 0..{}", rank, shape.ranks - 1));
+  if (shape.root < 0 || shape.root >= shape.ranks || (!rooted(shape.collective) && shape.root != 0)) {
+    throw Error(fmt::format("root {} of {} on {} ranks: must be a rank for bcast and reduce, else 0", shape.root,
+                            name(shape.collective), shape.ranks));
+  }
+  program_.shape_ = shape;
+  program_.rank_ = rank;
+}
+
+ProgramBuilder& ProgramBuilder::step(Step step) {
+  if (step < 0) throw Error(fmt::format("rank {}: step {} is negative", rank(), step));
+  step_ = step;
+  return *this;
+}
+
+ProgramBuilder& ProgramBuilder::send(Runs source, Rank peer, Lane lane) {
+  add(Action::send, peer, lane, std::move(source), {});
+  return *this;
+}
+ProgramBuilder& ProgramBuilder::recv(Runs target, Rank peer, Lane lane) {
+  add(Action::recv, peer, lane, {}, std::move(target));
+  return *this;
+}
+ProgramBuilder& ProgramBuilder::copy(Runs source, Runs target) {
+  add(Action::copy, rank(), 0, std::move(source), std::move(target));
+  return *this;
+}
+ProgramBuilder& ProgramBuilder::reduce(Runs source, Runs target) {
+  add(Action::reduce, rank(), 0, std::move(source), std::move(target));
+  return *this;
+}
+
+void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs target) {
+  const auto fault = [&](const std::string& what) {
+    return Error(fmt::format("rank {} op {} ({}): {}", rank(), program_.size(), name(action), what));
+  };
+  const auto check = [&](const Runs& runs, bool written) {
+    for (const Run& run : runs) {
+      const Chunk limit = run.buffer == Buffer::input    ? shape_.input_chunks(rank())
+                          : run.buffer == Buffer::output ? shape_.output_chunks(rank())
+                                                         : Chunk{1} << 30;
+      if (run.first < 0 || run.count < 0 || run.first > limit - run.count) {
+        throw fault(fmt::format("run {}:{}+{} is outside the buffer's {} chunks", name(run.buffer), run.first,
+                                run.count, limit));
+      }
+      if (written && run.buffer == Buffer::input) throw fault("writes to input, which is the user's send buffer");
+      if (run.buffer == Buffer::scratch) program_.scratch_ = std::max(program_.scratch_, run.first + run.count);
+    }
+  };
+  check(source, false);
+  check(target, true);
+  if (action == Action::send || action == Action::recv) {
+    if (peer < 0 || peer >= shape_.ranks) throw fault(fmt::format("peer {} is not in 0..{}", peer, shape_.ranks - 1));
+    if (peer == rank()) throw fault("the peer is the rank itself; use copy");
+    if (lane < 0) throw fault(fmt::format("lane {} is negative", lane));
+  } else {
+    if (chunks_in(source) != chunks_in(target)) {
+      throw fault(
+          fmt::format("{} chunks are read and {} written; must be equal", chunks_in(source), chunks_in(target)));
+    }
+    if (action == Action::reduce && !reduces(shape_.collective)) {
+      throw fault(fmt::format("{} has no reduction", name(shape_.collective)));
+    }
+    if (const Chunk at = first_class_mismatch(shape_, rank(), source, target); at >= 0) {
+      throw fault(fmt::format("chunk {} of the runs goes to a place of another size class", at));
+    }
+  }
+  join(source);
+  join(target);
+  if (source.empty() && target.empty()) return;
+  Program::Stored stored{action, peer, lane, step_, 0, 0, 0, 0};
+  stored.source = static_cast<std::uint32_t>(program_.runs_.size());
+  stored.source_count = static_cast<std::uint32_t>(source.size());
+  program_.runs_.insert(program_.runs_.end(), source.begin(), source.end());
+  stored.target = static_cast<std::uint32_t>(program_.runs_.size());
+  stored.target_count = static_cast<std::uint32_t>(target.size());
+  program_.runs_.insert(program_.runs_.end(), target.begin(), target.end());
+  program_.ops_.push_back(stored);
+}
+
+Program ProgramBuilder::build() && { return std::move(program_); }
+
+}  // namespace colltopo

@@ -1,0 +1,183 @@
+// The loopback: messages wait in queues per (from, to); a random pair delivers its oldest one.
+
+#include "colltopo/loopback.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "colltopo/error.h"
+
+namespace colltopo {
+
+struct Loopback::State {
+  struct Pending {
+    std::byte* data = nullptr;    // where to, or where from under rendezvous
+    std::vector<std::byte> copy;  // eager sends
+    std::size_t bytes = 0;
+    bool done = false, abandoned = false;
+  };
+  struct Pair {
+    std::deque<Pending*> sends, recvs;
+  };
+
+  class Endpoint final : public Transport {
+   public:
+    Endpoint(State& state, Rank rank) : state_(state), rank_(rank) {}
+
+    int send(const std::byte* data, std::size_t bytes, Rank peer, Lane, Request* request) noexcept override {
+      Pending* pending = state_.add();
+      pending->bytes = bytes;
+      if (state_.protocol == Protocol::eager) {
+        pending->copy.assign(data, data + bytes);
+        *request = nullptr;
+      } else {
+        pending->data = const_cast<std::byte*>(data);
+        *request = pending;
+      }
+      state_.pairs[{rank_, peer}].sends.push_back(pending);
+      return 0;
+    }
+    int recv(std::byte* data, std::size_t bytes, Rank peer, Lane, Request* request) noexcept override {
+      Pending* pending = state_.add();
+      pending->data = data;
+      pending->bytes = bytes;
+      *request = pending;
+      state_.pairs[{peer, rank_}].recvs.push_back(pending);
+      return 0;
+    }
+    int test(Request* request) noexcept override {
+      if (static_cast<Pending*>(*request)->done) *request = nullptr;
+      return 0;
+    }
+    void abandon(Request* request) noexcept override {
+      static_cast<Pending*>(*request)->abandoned = true;
+      *request = nullptr;
+    }
+    void progress() noexcept override {}
+
+   private:
+    State& state_;
+    Rank rank_;
+  };
+
+  Pending* add() {
+    all.push_back(std::make_unique<Pending>());
+    return all.back().get();
+  }
+
+  std::mt19937_64 random;
+  Protocol protocol = Protocol::eager;
+  std::vector<std::unique_ptr<Endpoint>> endpoints;
+  std::map<std::pair<Rank, Rank>, Pair> pairs;
+  std::vector<std::unique_ptr<Pending>> all;
+};
+
+Loopback::Loopback(Rank ranks, std::uint64_t seed, Protocol protocol) : state_(std::make_unique<State>()) {
+  state_->random.seed(seed);
+  state_->protocol = protocol;
+  for (Rank rank = 0; rank < ranks; ++rank) {
+    state_->endpoints.push_back(std::make_unique<State::Endpoint>(*state_, rank));
+  }
+}
+
+Loopback::~Loopback() = default;
+
+Transport& Loopback::endpoint(Rank rank) { return *state_->endpoints[static_cast<std::size_t>(rank)]; }
+
+bool Loopback::step() {
+  std::vector<State::Pair*> deliverable;
+  for (auto& [ends, pair] : state_->pairs) {
+    if (!pair.sends.empty() && !pair.recvs.empty()) deliverable.push_back(&pair);
+  }
+  if (deliverable.empty()) return false;
+  State::Pair& pair = *deliverable[state_->random() % deliverable.size()];
+  State::Pending& sent = *pair.sends.front();
+  State::Pending& received = *pair.recvs.front();
+  if (sent.bytes != received.bytes) {
+    throw Error(fmt::format("a message of {} bytes meets a receive of {}", sent.bytes, received.bytes));
+  }
+  std::memcpy(received.data, sent.copy.empty() ? sent.data : sent.copy.data(), sent.bytes);
+  sent.done = received.done = true;
+  pair.sends.pop_front();
+  pair.recvs.pop_front();
+  return true;
+}
+
+namespace {
+
+std::string waiting_ranks(const std::vector<bool>& done) {
+  std::string ranks;
+  for (std::size_t r = 0; r < done.size(); ++r) {
+    if (!done[r]) ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
+  }
+  return ranks;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const LoopbackRun& run,
+                                                 const std::vector<std::vector<std::byte>>& inputs) {
+  const Shape& shape = schedule.shape;
+  const auto ranks = static_cast<std::size_t>(shape.ranks);
+  const Layout layout =
+      run.counts.empty() ? Layout(shape, run.count, run.element_size) : Layout(shape, run.counts, run.element_size);
+  Loopback wires(shape.ranks, run.seed, run.protocol);
+  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<std::unique_ptr<Execution>> executions;
+  std::vector<std::vector<std::byte>> outputs(ranks);
+  for (Rank rank = 0; rank < shape.ranks; ++rank) {
+    const auto r = static_cast<std::size_t>(rank);
+    plans.push_back(std::make_unique<Plan>(schedule.programs[r], PlanOptions{run.in_place}));
+    executions.push_back(std::make_unique<Execution>(*plans[r], wires.endpoint(rank)));
+    executions[r]->bind({run.count, run.element_size, run.counts, run.segments, run.pace});
+    outputs[r].assign(layout.output_bytes(rank), std::byte{0xA5});
+    Call call{inputs[r].data(), outputs[r].data(), run.reduce, run.reduce_context};
+    if (run.in_place) {
+      const std::size_t offset = shape.collective == Collective::allgather ? r * layout.input_bytes(rank) : 0;
+      outputs[r].resize(std::max(outputs[r].size(), offset + inputs[r].size()), std::byte{0xA5});
+      std::ranges::copy(inputs[r], outputs[r].begin() + static_cast<std::ptrdiff_t>(offset));
+      call.output = outputs[r].data();
+      call.input = call.output + offset;
+    }
+    executions[r]->start(call);
+  }
+
+  std::mt19937_64 random(run.seed * 7919 + 1);
+  std::vector<bool> done(ranks, false);
+  std::size_t left = ranks;
+  while (left > 0) {
+    bool moved = false;
+    for (std::size_t turn = 0; turn < ranks; ++turn) {  // a random rank at a time, each at least once in expectation
+      const std::size_t r = random() % ranks;
+      if (!done[r] && executions[r]->progress()) {
+        done[r] = true;
+        --left;
+        moved = true;
+      }
+    }
+    const std::size_t deliveries = 1 + random() % ranks;
+    for (std::size_t i = 0; i < deliveries; ++i) moved = wires.step() || moved;
+    if (moved) continue;
+    for (std::size_t r = 0; r < ranks; ++r) {  // nobody moved by chance: let everybody try before calling it a deadlock
+      if (!done[r] && executions[r]->progress()) {
+        done[r] = true;
+        --left;
+        moved = true;
+      }
+    }
+    if (!wires.step() && !moved && left > 0) {
+      throw Error(schedule.name + ": deadlock; ranks " + waiting_ranks(done) + " wait for ever");
+    }
+  }
+  for (std::size_t r = 0; r < ranks; ++r) {
+    if (executions[r]->status() != 0)
+      throw Error(fmt::format("rank {} ended with code {}", r, executions[r]->status()));
+    outputs[r].resize(layout.output_bytes(static_cast<Rank>(r)));
+  }
+  return outputs;
+}
+
+}  // namespace colltopo
