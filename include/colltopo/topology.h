@@ -1,0 +1,159 @@
+// A network: hosts and switches joined by directed links.
+//
+// A cable is two links, one per direction; parallel links are allowed. Everything that is said about links by somebody
+// else (loads, flows, which are cut) lives outside, in vectors indexed by LinkId.
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace colltopo {
+
+using NodeId = std::int32_t;  // hosts are 0..hosts()-1, switches follow
+using LinkId = std::int32_t;  // by the order in which links were added
+
+struct Link {
+  NodeId tail = 0;       // where data enters
+  NodeId head = 0;       // where it comes out
+  double bandwidth = 0;  // bytes per second
+  double latency = 0;    // seconds
+
+  friend bool operator==(const Link&, const Link&) = default;
+};
+
+/// Links of a topology that does not say: 25 Gb/s (the testbed of Basu et al., section 5) and one microsecond.
+inline constexpr double k_default_bandwidth = 25e9 / 8;
+inline constexpr double k_default_latency = 1e-6;
+
+/// Made by TopologyBuilder alone.
+class Topology {
+ public:
+  /// The spec string or the name in the file: for people.
+  const std::string& name() const { return name_; }
+
+  NodeId hosts() const { return hosts_; }
+  NodeId switches() const { return nodes() - hosts_; }
+  NodeId nodes() const { return static_cast<NodeId>(node_names_.size()); }
+  bool is_host(NodeId node) const { return node < hosts_; }
+  /// "12" and "s3" where the file gives no other name.
+  const std::string& node_name(NodeId node) const { return node_names_[static_cast<std::size_t>(node)]; }
+
+  std::span<const Link> links() const { return links_; }
+  const Link& link(LinkId link) const { return links_[static_cast<std::size_t>(link)]; }
+  /// In increasing order.
+  std::span<const LinkId> links_out(NodeId node) const;
+  std::span<const LinkId> links_in(NodeId node) const;
+  /// "a -> b" by the names of its ends.
+  std::string link_name(LinkId link) const;
+
+  /// Sides when the hosts are the points of a grid in row-major order (the last side varies fastest): ring, mesh,
+  /// torus, hypercube (all sides 2). Empty for others. The links are those between grid neighbours and no others.
+  const std::vector<int>& sides() const { return sides_; }
+  /// Whether the first and last point of every side are neighbours: a torus, not a mesh.
+  bool wraps() const { return wraps_; }
+
+ private:
+  friend class TopologyBuilder;
+  std::string name_;
+  NodeId hosts_ = 0;
+  std::vector<std::string> node_names_;
+  std::vector<Link> links_;
+  std::vector<int> sides_;
+  bool wraps_ = false;
+  std::vector<LinkId> out_, in_;                         // link numbers grouped by tail, by head
+  std::vector<std::size_t> first_out_{0}, first_in_{0};  // node -> where its group begins
+};
+
+/// The only way to make a Topology. Faults (a link to a node that is not there or to itself, bandwidth not positive,
+/// sides that are not the number of hosts) throw Error naming the topology, the fault and what is allowed.
+class TopologyBuilder {
+ public:
+  TopologyBuilder(std::string name, std::int64_t hosts, std::int64_t switches = 0);
+
+  TopologyBuilder& name_node(NodeId node, std::string name);
+  TopologyBuilder& link(NodeId tail, NodeId head, double bandwidth = k_default_bandwidth,
+                        double latency = k_default_latency);
+  /// Both directions: tail to head first.
+  TopologyBuilder& cable(NodeId a, NodeId b);
+  TopologyBuilder& grid(std::vector<int> sides, bool wraps);
+
+  Topology build() &&;
+
+ private:
+  Topology topology_;
+};
+
+/// From a spec string such as "torus:3x3x3/bandwidth:100Gbps": a family with its parameters, then modifiers. Throws
+/// Error naming the spec, the fault and what is allowed.
+Topology topology_of(std::string_view spec);
+/// The spec strings that topology_of knows, one line each: for help texts.
+std::string topology_specs();
+
+/// The native file: JSON (docs/command.md). Errors name the file and the place in it.
+Topology read_topology(std::istream& in, const std::string& name_for_errors);
+void write_topology(std::ostream& out, const Topology& topology);
+
+/// 25e9/8 from "25Gbps", 3e9 from "3GBps"; seconds from "1us". False when it is neither a number nor a known unit.
+bool parse_bandwidth(std::string_view text, double& bytes_per_second);
+bool parse_latency(std::string_view text, double& seconds);
+std::string bandwidth_text(double bytes_per_second);  // "25 Gb/s"
+std::string seconds_text(double seconds);             // "1.5 us"
+
+/// A hash of the graph that is the same on every machine and in every release, "27h0s162l-8f1c2e6a90b3d574": hosts,
+/// switches, links in their order and bandwidths relative to the slowest link. Names, latencies and the unit of
+/// bandwidth do not count: a schedule serves the same graph at any speed.
+std::string fingerprint(const Topology& topology);
+
+/// Hops from `source` to every node along links; -1: unreachable.
+std::vector<int> distances_from(const Topology& topology, NodeId source);
+
+/// One shortest path per pair of nodes: what a network does that balances nothing.
+///
+/// On a grid, dimension order (the first side first); a host with an even coordinate breaks a tie of both ways round
+/// upwards, an odd one downwards, which loads a torus evenly. Elsewhere the path of a breadth-first search that looks
+/// at links in their order.
+class ShortestPaths {
+ public:
+  explicit ShortestPaths(const Topology& topology);
+  /// Links in order; empty when source == target. Throws Error when there is no path.
+  std::vector<LinkId> path(NodeId source, NodeId target) const;
+
+ private:
+  std::vector<LinkId> along_grid(NodeId source, NodeId target) const;
+  LinkId link_between(NodeId tail, NodeId head) const;
+
+  const Topology& topology_;
+  mutable std::vector<std::vector<LinkId>> arriving_by_;  // source -> node -> last link of its path; filled when asked
+};
+
+/// A set of nodes and the capacity of the links that leave and enter it.
+struct Cut {
+  std::vector<bool> inside;  // [node]
+  NodeId hosts_inside = 0;
+  double bandwidth_out = 0;  // bytes per second
+  double bandwidth_in = 0;
+};
+/// Cuts that tend to be narrow: every host alone (up to 4096), growing balls around hosts and the half of the hosts
+/// nearest to them (at most 64 of them, evenly spaced), and on grids the slabs of every side. Only cuts with a host on
+/// both sides. Each bounds every collective from below.
+std::vector<Cut> narrow_cuts(const Topology& topology);
+
+struct TopologyFacts {
+  NodeId hosts = 0, switches = 0;
+  LinkId links = 0;
+  int smallest_degree = 0, largest_degree = 0;  // links out of a host
+  bool regular = false;                         // every host has as many links out and in as every other
+  bool connected = false;                       // every host reaches every host
+  int diameter = 0;                             // hops between hosts; -1 when not connected
+  double average_distance = 0;                  // hops, over ordered pairs of different hosts
+  double slowest_link = 0, fastest_link = 0;    // bytes per second
+  double bisection =
+      0;  // bytes per second over the narrowest cut of narrow_cuts() into equal halves; 0: none was found
+};
+TopologyFacts facts_of(const Topology& topology);
+
+}  // namespace colltopo

@@ -1,0 +1,153 @@
+// The native topology file: a JSON object (docs/command.md, "Topology files").
+#include <istream>
+#include <limits>
+#include <ostream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "colltopo/error.h"
+#include "colltopo/topology.h"
+
+namespace colltopo {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr int k_version = 1;
+
+/// A value of the file and its place in it, for messages.
+struct Place {
+  const std::string& file;
+  std::string at;  // "links[3].tail"
+
+  [[noreturn]] void refuse(const std::string& fact, std::string_view expected) const {
+    throw Error(fmt::format("{}: {}: {}; expected {}", file, at, fact, expected));
+  }
+};
+
+const json& member(const json& object, const char* name, const Place& place) {
+  const auto found = object.find(name);
+  if (found == object.end()) place.refuse(fmt::format("no \"{}\"", name), "it to be given");
+  return *found;
+}
+
+double number(const json& value, const Place& place) {
+  if (!value.is_number()) place.refuse(value.dump(), "a number");
+  return value.get<double>();
+}
+
+std::int64_t whole_number(const json& value, const Place& place) {
+  constexpr std::int64_t k_most = std::numeric_limits<std::int32_t>::max();
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > k_most)
+    place.refuse(value.dump(), "a whole number of 0 or more");
+  return value.get<std::int64_t>();
+}
+
+// Either how many there are or their names.
+std::int64_t count_of(const json& nodes, const Place& place) {
+  return nodes.is_array() ? static_cast<std::int64_t>(nodes.size()) : whole_number(nodes, place);
+}
+
+void name_nodes(TopologyBuilder& builder, const json& nodes, NodeId first, const Place& place) {
+  if (!nodes.is_array()) return;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].is_string()) place.refuse(fmt::format("[{}] is {}", i, nodes[i].dump()), "a name in quotes");
+    builder.name_node(first + static_cast<NodeId>(i), nodes[i].get<std::string>());
+  }
+}
+
+void add_link(TopologyBuilder& builder, const json& link, const Place& place) {
+  if (!link.is_object())
+    place.refuse(link.dump(), R"({"tail": NODE, "head": NODE, "bandwidth": BYTES_PER_SECOND, "latency": SECONDS})");
+  const auto tail = static_cast<NodeId>(whole_number(member(link, "tail", place), place));
+  const auto head = static_cast<NodeId>(whole_number(member(link, "head", place), place));
+  const double bandwidth = link.contains("bandwidth") ? number(link["bandwidth"], place) : k_default_bandwidth;
+  const double latency = link.contains("latency") ? number(link["latency"], place) : k_default_latency;
+  builder.link(tail, head, bandwidth, latency);
+}
+
+void set_grid(TopologyBuilder& builder, const json& grid, const Place& place) {
+  std::vector<int> sides;
+  const json& given = member(grid, "sides", place);
+  if (!given.is_array()) place.refuse(given.dump(), "\"sides\" to be a list of numbers");
+  for (const json& side : given) sides.push_back(static_cast<int>(whole_number(side, place)));
+  const json& wraps = member(grid, "wraps", place);
+  if (!wraps.is_boolean()) place.refuse(wraps.dump(), "\"wraps\" to be true or false");
+  builder.grid(std::move(sides), wraps.get<bool>());
+}
+
+Topology topology_in(const json& file, const std::string& file_name) {
+  const Place top{file_name, "top"};
+  if (!file.is_object()) top.refuse("not an object", "{\"colltopo-topology\": 1, ...}");
+  const Place version{file_name, "colltopo-topology"};
+  if (whole_number(member(file, "colltopo-topology", top), version) != k_version)
+    version.refuse(file["colltopo-topology"].dump(), "version 1, the only one");
+
+  const Place hosts{file_name, "hosts"}, switches{file_name, "switches"}, links{file_name, "links"};
+  const json& host_list = member(file, "hosts", top);
+  const json switch_list = file.contains("switches") ? file["switches"] : json(0);
+  std::string name = file_name;
+  if (file.contains("name")) {
+    if (!file["name"].is_string()) Place{file_name, "name"}.refuse(file["name"].dump(), "a text");
+    name = file["name"].get<std::string>();
+  }
+  const std::int64_t host_count = count_of(host_list, hosts);
+  TopologyBuilder builder(name, host_count, count_of(switch_list, switches));
+  name_nodes(builder, host_list, 0, hosts);
+  name_nodes(builder, switch_list, static_cast<NodeId>(host_count), switches);
+
+  const json& link_list = member(file, "links", top);
+  if (!link_list.is_array()) links.refuse(link_list.type_name(), "a list");
+  for (std::size_t i = 0; i < link_list.size(); ++i)
+    add_link(builder, link_list[i], Place{file_name, fmt::format("links[{}]", i)});
+  if (file.contains("grid")) set_grid(builder, file["grid"], Place{file_name, "grid"});
+  return std::move(builder).build();
+}
+
+}  // namespace
+
+Topology read_topology(std::istream& in, const std::string& file_name) {
+  json file;
+  try {
+    file = json::parse(in);
+  } catch (const json::parse_error& error) {
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": the part after the bracket is for
+    // people.
+    const std::string what = error.what();
+    throw Error(fmt::format("{}: {}; expected a topology as JSON", file_name, what.substr(what.find(']') + 2)));
+  }
+  try {
+    return topology_in(file, file_name);
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (what.rfind(file_name, 0) == 0) throw;
+    throw Error(fmt::format("{}: {}", file_name, what));  // the builder knows the topology's name only
+  }
+}
+
+void write_topology(std::ostream& out, const Topology& topology) {
+  const auto names = [&](NodeId first, NodeId end) {
+    json list = json::array();
+    for (NodeId node = first; node < end; ++node) list.push_back(topology.node_name(node));
+    return list.dump();
+  };
+  out << "{\n  \"colltopo-topology\": " << k_version << ",\n  \"name\": " << json(topology.name()).dump()
+      << ",\n  \"hosts\": " << names(0, topology.hosts())
+      << ",\n  \"switches\": " << names(topology.hosts(), topology.nodes()) << ",\n";
+  if (!topology.sides().empty())
+    out << "  \"grid\": {\"sides\": " << json(topology.sides()).dump()
+        << ", \"wraps\": " << (topology.wraps() ? "true" : "false") << "},\n";
+  out << "  \"links\": [";
+  const char* before = "\n";
+  for (const Link& link : topology.links()) {
+    out << before
+        << fmt::format(R"(    {{"tail": {}, "head": {}, "bandwidth": {}, "latency": {}}})", link.tail, link.head,
+                       link.bandwidth, link.latency);
+    before = ",\n";
+  }
+  out << "\n  ]\n}\n";
+}
+
+}  // namespace colltopo

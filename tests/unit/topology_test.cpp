@@ -1,0 +1,258 @@
+// Topologies: the families' counts against their formulas, spec strings and files, right and wrong, paths and cuts.
+#include <cmath>
+#include <set>
+#include <sstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "colltopo/error.h"
+#include "colltopo/topology.h"
+
+namespace colltopo {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string error_of(const std::string& spec) {
+  try {
+    topology_of(spec);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::string file_error_of(const std::string& text) {
+  std::istringstream in(text);
+  try {
+    read_topology(in, "net.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+struct Expected {
+  std::string spec;
+  int hosts, switches, links, degree, diameter;
+};
+
+class Families : public testing::TestWithParam<Expected> {};
+
+TEST_P(Families, have_the_counts_of_their_formulas) {
+  const Expected& expected = GetParam();
+  const TopologyFacts facts = facts_of(topology_of(expected.spec));
+  EXPECT_EQ(facts.hosts, expected.hosts);
+  EXPECT_EQ(facts.switches, expected.switches);
+  EXPECT_EQ(facts.links, expected.links);
+  EXPECT_EQ(facts.largest_degree, expected.degree);
+  EXPECT_EQ(facts.diameter, expected.diameter);
+  EXPECT_TRUE(facts.connected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Topology, Families,
+    testing::Values(Expected{"ring:8", 8, 0, 16, 2, 4}, Expected{"ring:2", 2, 0, 2, 1, 1},
+                    Expected{"mesh:4x4", 16, 0, 48, 4, 6}, Expected{"torus:3x3x3", 27, 0, 162, 6, 3},
+                    Expected{"torus:2x4", 8, 0, 24, 3, 3}, Expected{"torus:1x5", 5, 0, 10, 2, 2},
+                    Expected{"hypercube:3", 8, 0, 24, 3, 3}, Expected{"complete:8", 8, 0, 56, 7, 1},
+                    Expected{"bipartite:4:4", 8, 0, 32, 4, 2}, Expected{"switch:16", 16, 1, 32, 1, 2}),
+    [](const auto& test) {
+      std::string name = test.param.spec;
+      for (char& letter : name)
+        if (letter == ':') letter = '_';
+      return name;
+    });
+
+TEST(Topology, average_distance_of_the_27_host_torus_is_54_over_26) {
+  // 6 hosts at one hop, 12 at two, 8 at three.
+  EXPECT_DOUBLE_EQ(facts_of(topology_of("torus:3x3x3")).average_distance, (6 + 24 + 24) / 26.0);
+}
+
+TEST(Topology, hypercube_neighbours_differ_in_one_bit) {
+  const Topology cube = topology_of("hypercube:4");
+  for (const Link& link : cube.links()) {
+    const int differing = link.tail ^ link.head;
+    EXPECT_EQ(differing & (differing - 1), 0) << link.tail << " " << link.head;
+  }
+}
+
+TEST(Topology, irregular_graphs_are_told_apart) {
+  EXPECT_TRUE(facts_of(topology_of("torus:3x5")).regular);
+  EXPECT_FALSE(facts_of(topology_of("mesh:3x5")).regular);
+  EXPECT_FALSE(facts_of(topology_of("bipartite:3:4")).regular);
+}
+
+TEST(Topology, one_way_links_can_leave_hosts_unreachable) {
+  TopologyBuilder builder("one way", 2);
+  builder.link(0, 1);
+  const Topology topology = std::move(builder).build();
+  EXPECT_FALSE(facts_of(topology).connected);
+  EXPECT_EQ(facts_of(topology).diameter, -1);
+  EXPECT_THROW(ShortestPaths(topology).path(1, 0), Error);
+}
+
+TEST(Topology, bisections_of_known_graphs) {
+  const double link = k_default_bandwidth;
+  EXPECT_DOUBLE_EQ(facts_of(topology_of("ring:8")).bisection, 2 * link);
+  EXPECT_DOUBLE_EQ(facts_of(topology_of("torus:4x4")).bisection, 8 * link);
+  EXPECT_DOUBLE_EQ(facts_of(topology_of("hypercube:3")).bisection, 4 * link);
+  EXPECT_DOUBLE_EQ(facts_of(topology_of("complete:6")).bisection, 9 * link);
+  EXPECT_DOUBLE_EQ(facts_of(topology_of("switch:8")).bisection, 4 * link);
+}
+
+TEST(Topology, narrow_cuts_count_their_links_right) {
+  for (const char* spec : {"mesh:3x4", "bipartite:2:5", "switch:5"}) {
+    const Topology topology = topology_of(spec);
+    for (const Cut& cut : narrow_cuts(topology)) {
+      double out = 0, in = 0;
+      NodeId hosts = 0;
+      for (const Link& link : topology.links()) {
+        const bool tail = cut.inside[static_cast<std::size_t>(link.tail)];
+        const bool head = cut.inside[static_cast<std::size_t>(link.head)];
+        out += tail && !head ? link.bandwidth : 0;
+        in += !tail && head ? link.bandwidth : 0;
+      }
+      for (NodeId host = 0; host < topology.hosts(); ++host) hosts += cut.inside[static_cast<std::size_t>(host)];
+      EXPECT_DOUBLE_EQ(cut.bandwidth_out, out) << spec;
+      EXPECT_DOUBLE_EQ(cut.bandwidth_in, in) << spec;
+      EXPECT_EQ(cut.hosts_inside, hosts) << spec;
+      EXPECT_GT(hosts, 0);
+      EXPECT_LT(hosts, topology.hosts());
+    }
+  }
+}
+
+TEST(Topology, paths_are_connected_and_shortest) {
+  for (const char* spec :
+       {"ring:7", "mesh:3x4", "torus:4x3x2", "hypercube:4", "bipartite:3:4", "switch:6", "complete:5"}) {
+    const Topology topology = topology_of(spec);
+    const ShortestPaths paths(topology);
+    for (NodeId source = 0; source < topology.hosts(); ++source) {
+      const std::vector<int> distances = distances_from(topology, source);
+      for (NodeId target = 0; target < topology.hosts(); ++target) {
+        const std::vector<LinkId> path = paths.path(source, target);
+        EXPECT_EQ(static_cast<int>(path.size()), distances[static_cast<std::size_t>(target)]) << spec;
+        NodeId at = source;
+        for (const LinkId id : path) {
+          EXPECT_EQ(topology.link(id).tail, at) << spec;
+          at = topology.link(id).head;
+        }
+        EXPECT_EQ(at, target) << spec;
+      }
+    }
+  }
+}
+
+TEST(Topology, dimension_order_loads_even_tori_evenly) {
+  // Each pair sends one unit; every link of a 4x4 torus then carries pairs * average distance / links = 8.
+  const Topology torus = topology_of("torus:4x4");
+  const ShortestPaths paths(torus);
+  std::vector<int> load(torus.links().size(), 0);
+  for (NodeId source = 0; source < torus.hosts(); ++source)
+    for (NodeId target = 0; target < torus.hosts(); ++target)
+      for (const LinkId id : paths.path(source, target)) ++load[static_cast<std::size_t>(id)];
+  EXPECT_THAT(load, testing::Each(8));
+}
+
+TEST(Topology, sides_are_known_for_grids_only) {
+  EXPECT_THAT(topology_of("torus:3x4").sides(), ElementsAre(3, 4));
+  EXPECT_THAT(topology_of("ring:5").sides(), ElementsAre(5));
+  EXPECT_THAT(topology_of("hypercube:3").sides(), ElementsAre(2, 2, 2));
+  EXPECT_TRUE(topology_of("torus:3x4").wraps());
+  EXPECT_FALSE(topology_of("mesh:3x4").wraps());
+  EXPECT_TRUE(topology_of("switch:4").sides().empty());
+}
+
+TEST(Topology, modifiers_set_every_link) {
+  const Topology ring = topology_of("ring:4/bandwidth:100Gbps/latency:500ns");
+  for (const Link& link : ring.links()) {
+    EXPECT_DOUBLE_EQ(link.bandwidth, 12.5e9);
+    EXPECT_DOUBLE_EQ(link.latency, 5e-7);
+  }
+  EXPECT_DOUBLE_EQ(topology_of("ring:4/bandwidth:3GBps").link(0).bandwidth, 3e9);
+}
+
+TEST(Topology, fingerprint_tells_graphs_apart_and_forgets_speed) {
+  EXPECT_EQ(fingerprint(topology_of("ring:4")), fingerprint(topology_of("ring:4/bandwidth:100Gbps/latency:3us")));
+  std::set<std::string> all;
+  const std::vector<std::string> specs = {"ring:8",        "mesh:8",     "mesh:4x2", "mesh:2x4", "hypercube:3",
+                                          "bipartite:4:4", "complete:8", "switch:8", "switch:7"};
+  for (const std::string& spec : specs) all.insert(fingerprint(topology_of(spec)));
+  EXPECT_EQ(all.size(), specs.size());
+}
+
+TEST(Topology, fingerprint_stays_what_it_is) {
+  // In schedule files since version 1: a change would orphan them.
+  EXPECT_EQ(fingerprint(topology_of("torus:3x3x3")), "27h0s162l-70bbb674a828bb32");
+  EXPECT_EQ(fingerprint(topology_of("switch:4")), "4h1s8l-272c1f1f99405fa0");
+}
+
+TEST(Topology, wrong_specs_name_the_fault_and_what_is_allowed) {
+  EXPECT_EQ(error_of("tours:3x3"),
+            "tours:3x3: unknown topology family 'tours'; expected one of: ring mesh torus hypercube complete bipartite "
+            "switch");
+  EXPECT_EQ(error_of("torus:3x0"), "torus:3x0: side '0'; expected a whole number in 1..1048576");
+  EXPECT_EQ(error_of("torus:3x"), "torus:3x: side ''; expected a whole number in 1..1048576");
+  EXPECT_EQ(error_of("ring:8:2"), "ring:8:2: 2 parameters; expected ring:HOSTS");
+  EXPECT_EQ(error_of("ring"), "ring: 0 parameters; expected ring:HOSTS");
+  EXPECT_EQ(error_of("ring:8q"), "ring:8q: number of hosts '8q'; expected a whole number in 2..1048576");
+  EXPECT_EQ(error_of("hypercube:99"), "hypercube:99: number of dimensions '99'; expected a whole number in 1..20");
+  EXPECT_EQ(error_of("torus:99999x99999"),
+            "torus:99999x99999: too many hosts; expected a product of sides up to 1048576");
+  EXPECT_EQ(error_of("ring:8/speed:9"), "ring:8/speed:9: unknown modifier 'speed'; expected one of: bandwidth latency");
+  EXPECT_THAT(error_of("ring:8/bandwidth:25"), HasSubstr("bandwidth '25'; expected a number above 0 and one of bps"));
+  EXPECT_THAT(error_of("ring:8/bandwidth"), HasSubstr("bandwidth ''; expected"));
+  EXPECT_THAT(error_of("ring:8/latency:-1us"), HasSubstr("latency '-1us'; expected a number of 0 or more"));
+}
+
+TEST(Topology, file_gives_back_what_was_written) {
+  TopologyBuilder builder("two racks", 3, 2);
+  builder.name_node(0, "node \"a\"")
+      .name_node(4, "spine")
+      .link(0, 3, 1e9, 2e-6)
+      .link(3, 4, 4e9, 1e-7)
+      .link(4, 1)
+      .cable(1, 2);
+  for (const Topology& topology : {std::move(builder).build(), topology_of("torus:2x3"), topology_of("switch:4")}) {
+    std::stringstream file;
+    write_topology(file, topology);
+    const Topology again = read_topology(file, "again");
+    EXPECT_EQ(again.name(), topology.name());
+    EXPECT_EQ(again.hosts(), topology.hosts());
+    EXPECT_EQ(again.switches(), topology.switches());
+    EXPECT_TRUE(
+        std::equal(again.links().begin(), again.links().end(), topology.links().begin(), topology.links().end()));
+    EXPECT_EQ(again.sides(), topology.sides());
+    EXPECT_EQ(again.wraps(), topology.wraps());
+    for (NodeId node = 0; node < topology.nodes(); ++node) EXPECT_EQ(again.node_name(node), topology.node_name(node));
+    EXPECT_EQ(fingerprint(again), fingerprint(topology));
+  }
+}
+
+TEST(Topology, wrong_files_name_the_place) {
+  EXPECT_THAT(file_error_of("{\n  \"hosts\": 3,\n  oops\n}"), HasSubstr("net.json: parse error at line 3"));
+  EXPECT_THAT(file_error_of("[]"), HasSubstr("net.json: top: not an object"));
+  EXPECT_THAT(file_error_of(R"({"hosts": 2, "links": []})"), HasSubstr("net.json: top: no \"colltopo-topology\""));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 2, "hosts": 2, "links": []})"), HasSubstr("version 1"));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0}]})"),
+              HasSubstr("net.json: links[0]: no \"head\""));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0, "head": 7}]})"),
+              HasSubstr("link 0 -> 7 leaves the topology; nodes are 0..1"));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 1, "head": 1}]})"),
+              HasSubstr("joins a node with itself"));
+  EXPECT_THAT(
+      file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0, "head": 1, "bandwidth": 0}]})"),
+      HasSubstr("bandwidth 0; it must be above 0"));
+  EXPECT_THAT(
+      file_error_of(R"({"colltopo-topology": 1, "hosts": 4, "links": [], "grid": {"sides": [2, 3], "wraps": true}})"),
+      HasSubstr("sides 2x3 are not a grid of 4 hosts"));
+  EXPECT_THAT(
+      file_error_of(R"({"colltopo-topology": 1, "hosts": 4, "links": [], "grid": {"sides": [2, 2], "wraps": true}})"),
+      HasSubstr("such a grid has no switches and 8 links"));
+}
+
+}  // namespace
+}  // namespace colltopo
