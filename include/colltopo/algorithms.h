@@ -25,6 +25,15 @@ struct AlgorithmOptions {
   bool multiport = true;         // swing, bucket, mirrored: 2D concurrent collectives, one per port
 };
 
+/// What the verifier finds for every schedule of an algorithm and shape (colltopo/verify.h); tests hold it to that.
+struct Properties {
+  bool in_place = false;
+  bool keeps_rank_order = false;
+  bool same_on_all_ranks = false;
+
+  friend bool operator==(const Properties&, const Properties&) = default;
+};
+
 /// One row of the table.
 struct Algorithm {
   std::string_view name;
@@ -38,6 +47,8 @@ struct Algorithm {
   std::function<Program(const Shape&, Rank, const AlgorithmOptions&)> program;
   /// Options as in the name of a file or a report: "radix=4".
   std::function<std::string(const Shape&, const AlgorithmOptions&)> describe;
+  /// For reductions: decides which calls it may serve. in_place: whether the input needs no copy under MPI_IN_PLACE.
+  std::function<Properties(const Shape&, const AlgorithmOptions&)> properties = {};
 };
 
 std::span<const Algorithm> algorithms();
