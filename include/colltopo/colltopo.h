@@ -116,13 +116,14 @@ int colltopo_serves(colltopo_comm *comm, int collective, const colltopo_call *ca
 const char *colltopo_last_error(void);
 
 /* Counters of this process, for MPI_T: "calls", "bytes", "fallbacks", "plan_hits", "messages", "bytes_sent",
- * "messages_between_nodes", "bytes_between_nodes", then "calls_ALGORITHM" for each algorithm. NULL past the last. */
+ * "messages_between_nodes", "bytes_between_nodes", then "calls_ALGORITHM" for each algorithm. Each communicator counts
+ * for itself, so counting costs no atomic operation; a value is the sum over all communicators, past ones included. */
 typedef struct colltopo_counter {
     const char *name;
     const char *about;
-    const unsigned long long *value;
 } colltopo_counter;
 const colltopo_counter *colltopo_counters(void); /* ended by an entry whose name is NULL */
+unsigned long long colltopo_counter_value(size_t index); /* of the index-th entry; any thread at any time */
 
 /* Bytes of memory that a communicator holds now. */
 size_t colltopo_comm_memory(const colltopo_comm *comm);
