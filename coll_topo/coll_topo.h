@@ -1,0 +1,127 @@
+/* The component coll/topo: collectives of an intra-communicator by colltopo's schedules, over the PML.
+ *
+ * A module holds the functions that the communicator had before it came and a colltopo_comm, made at the first collective
+ * call. Everything that colltopo declines goes to the former functions, on every rank alike. */
+#ifndef MCA_COLL_TOPO_H
+#define MCA_COLL_TOPO_H
+
+#include "coll_topo_compat.h"
+
+#include "colltopo/colltopo.h"
+
+BEGIN_C_DECLS
+
+/* The collectives that the component serves. */
+#define MCA_COLL_TOPO_EACH_FUNCTION(APPLY) \
+    APPLY(alltoall)                        \
+    APPLY(allgather)                       \
+    APPLY(allreduce)                       \
+    APPLY(reduce_scatter)                  \
+    APPLY(reduce_scatter_block)            \
+    APPLY(bcast)                           \
+    APPLY(reduce)
+
+typedef struct mca_coll_topo_previous_t {
+#define MCA_COLL_TOPO_PREVIOUS(name)         \
+    mca_coll_base_module_##name##_fn_t name; \
+    mca_coll_base_module_t *name##_module;
+    MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_PREVIOUS)
+#undef MCA_COLL_TOPO_PREVIOUS
+} mca_coll_topo_previous_t;
+
+typedef struct mca_coll_topo_module_t {
+    mca_coll_base_module_t super;
+    colltopo_comm *collectives; /* NULL until the first call */
+    ompi_communicator_t *comm;
+    int rank;
+    int ranks;
+    int verbose;
+    size_t *counts; /* reduce_scatter's, one per rank; NULL until needed */
+    void *scratch;  /* packed data of derived datatypes */
+    size_t scratch_bytes;
+    mca_coll_topo_previous_t previous;
+} mca_coll_topo_module_t;
+OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
+
+/* More than colltopo has: what colltopo_settings() lists is checked against it at registration. */
+#define MCA_COLL_TOPO_MAX_SETTINGS 64
+
+typedef struct mca_coll_topo_component_t {
+    mca_coll_base_component_t super;
+    int priority;
+    /* The values of the MCA variables, in the order of colltopo_settings(). */
+    char *settings[MCA_COLL_TOPO_MAX_SETTINGS];
+    opal_mutex_t lock; /* for the lines warned of so far, and loading the hwloc topology */
+} mca_coll_topo_component_t;
+extern mca_coll_topo_component_t mca_coll_topo_component;
+
+mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int *priority);
+
+/* Makes module->collectives; local. */
+int mca_coll_topo_module_start(mca_coll_topo_module_t *module);
+
+/* Adds to an include list of coll components (`--mca coll topo`) those that this one stands on. */
+int mca_coll_topo_complete_selection(void);
+
+/* Shows a line once per process, through the help file. */
+void mca_coll_topo_warn(const char *line);
+
+/* The callbacks that a module lends to colltopo. */
+void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks *callbacks);
+int mca_coll_topo_locality(void *context, int level, int *group_of);
+
+/* `count` elements of a datatype at `buf`. */
+typedef struct mca_coll_topo_span_t {
+    const void *buf;
+    size_t count;
+    ompi_datatype_t *dtype;
+} mca_coll_topo_span_t;
+
+typedef int (*mca_coll_topo_run_fn_t)(colltopo_comm *comm, const colltopo_call *call);
+
+/* Datatypes: moves (alltoall, allgather, bcast). The call lacks its pointers; `collective` is a COLLTOPO_ number. */
+typedef struct mca_coll_topo_move_t {
+    mca_coll_topo_run_fn_t run;
+    int collective;
+    mca_coll_topo_span_t input;  /* count 0: none */
+    mca_coll_topo_span_t output; /* count 0: none */
+    bool output_holds_input;
+    bool output_changes;
+} mca_coll_topo_move_t;
+int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call);
+
+/* Datatypes: reductions. */
+typedef struct mca_coll_topo_reduction_t {
+    mca_coll_topo_run_fn_t run;
+    int collective;
+    ompi_op_t *op;
+    ompi_datatype_t *dtype;
+    const void *input; /* MPI_IN_PLACE: in output */
+    void *output;      /* NULL: this rank receives nothing */
+    size_t input_count;
+    size_t output_count;
+} mca_coll_topo_reduction_t;
+int mca_coll_topo_reduction(mca_coll_topo_module_t *module, mca_coll_topo_reduction_t *reduction, colltopo_call *call);
+
+/* One function per collective, as coll.h declares them. */
+int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                           mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                           mca_coll_base_module_t *module);
+int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                            mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *module);
+int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
+                            ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_topo_reduce_scatter(const void *sbuf, void *rbuf, mca_coll_topo_counts_t rcounts, ompi_datatype_t *dtype,
+                                 ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_topo_count_t rcount,
+                                       ompi_datatype_t *dtype, ompi_op_t *op, ompi_communicator_t *comm,
+                                       mca_coll_base_module_t *module);
+int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,
+                        ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
+                         ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+END_C_DECLS
+
+#endif

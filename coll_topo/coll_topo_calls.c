@@ -1,0 +1,240 @@
+/* The collectives as MPI calls them: what they ask for is put into a colltopo_call, and what colltopo declines goes to the
+ * function that the communicator had before.
+ *
+ * These run in every call, so contiguous data takes the short way: no allocation, no lock, no string. */
+#include "ompi_config.h"
+
+#include "coll_topo.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+
+#define MCA_COLL_TOPO_FALL_BACK(name, ...) topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module)
+
+/* Moves are cut into granules, of the same size on all ranks: their total is, their datatypes need not be. */
+static inline void mca_coll_topo_set_bytes(colltopo_call *call, size_t bytes)
+{
+    const size_t lowest_bit = bytes & (~bytes + 1);
+    const size_t granule = lowest_bit < 64 ? lowest_bit : 64;
+
+    call->count = bytes / granule;
+    call->element_size = granule;
+}
+
+static inline size_t mca_coll_topo_bytes(const ompi_datatype_t *dtype, size_t count)
+{
+    return dtype->super.size * count;
+}
+
+static inline int mca_coll_topo_ready(mca_coll_topo_module_t *module)
+{
+    return OPAL_LIKELY(NULL != module->collectives) ? OMPI_SUCCESS : mca_coll_topo_module_start(module);
+}
+
+/* alltoall and allgather differ in how many blocks are sent. */
+static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
+                                         size_t blocks_sent, const void *sbuf, size_t scount, ompi_datatype_t *sdtype,
+                                         void *rbuf, size_t rcount, ompi_datatype_t *rdtype)
+{
+    const size_t bytes = mca_coll_topo_bytes(rdtype, rcount);
+    const size_t ranks = (size_t) topo->ranks;
+    const int in_place = MPI_IN_PLACE == sbuf;
+    colltopo_call call = {.in_place = in_place};
+    mca_coll_topo_move_t move = {.run = run,
+                                 .collective = collective,
+                                 .input = {sbuf, in_place ? 0 : blocks_sent * scount, sdtype},
+                                 .output = {rbuf, ranks * rcount, rdtype},
+                                 .output_holds_input = in_place,
+                                 .output_changes = true};
+    int rc;
+
+    /* Wrong by the standard. What becomes of it is for the previous module to say, as without this one. */
+    if (!in_place && mca_coll_topo_bytes(sdtype, scount) != bytes) {
+        return COLLTOPO_DECLINED;
+    }
+    if (0 == bytes) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_topo_ready(topo);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
+    mca_coll_topo_set_bytes(&call, bytes);
+    return mca_coll_topo_move(topo, &move, &call);
+}
+
+int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                           mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                           mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    const int rc = mca_coll_topo_exchange(topo, colltopo_alltoall, COLLTOPO_ALLTOALL, (size_t) topo->ranks, sbuf,
+                                          (size_t) scount, sdtype, rbuf, (size_t) rcount, rdtype);
+
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(alltoall, sbuf, scount, sdtype, rbuf, rcount, rdtype) : rc;
+}
+
+int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                            mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    const int rc = mca_coll_topo_exchange(topo, colltopo_allgather, COLLTOPO_ALLGATHER, 1, sbuf, (size_t) scount, sdtype,
+                                          rbuf, (size_t) rcount, rdtype);
+
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allgather, sbuf, scount, sdtype, rbuf, rcount, rdtype) : rc;
+}
+
+int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,
+                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    const size_t bytes = mca_coll_topo_bytes(dtype, (size_t) count);
+    colltopo_call call = {.root = root};
+    mca_coll_topo_move_t move = {.run = colltopo_bcast,
+                                 .collective = COLLTOPO_BCAST,
+                                 .output = {buf, (size_t) count, dtype},
+                                 .output_holds_input = root == topo->rank,
+                                 .output_changes = root != topo->rank};
+    int rc;
+
+    if (0 == bytes) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_topo_ready(topo);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
+    mca_coll_topo_set_bytes(&call, bytes);
+    rc = mca_coll_topo_move(topo, &move, &call);
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
+}
+
+/* Whether any order of operands gives the same bits. Sums of short integers are left out: vector units may saturate. */
+static bool mca_coll_topo_is_associative(const ompi_op_t *op, const ompi_datatype_t *dtype)
+{
+    if (0 == (op->o_flags & OMPI_OP_FLAGS_INTRINSIC)
+        || OMPI_DATATYPE_FLAG_DATA_INT != (dtype->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE)) {
+        return false;
+    }
+    switch (op->op_type) {
+    case OMPI_OP_SUM:
+    case OMPI_OP_PROD:
+        return 4 <= dtype->super.size;
+    case OMPI_OP_MAX:
+    case OMPI_OP_MIN:
+    case OMPI_OP_LAND:
+    case OMPI_OP_BAND:
+    case OMPI_OP_LOR:
+    case OMPI_OP_BOR:
+    case OMPI_OP_LXOR:
+    case OMPI_OP_BXOR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static inline int mca_coll_topo_op_properties(ompi_op_t *op, const ompi_datatype_t *dtype)
+{
+    return (ompi_op_is_commute(op) ? COLLTOPO_OP_COMMUTATIVE : 0)
+           | (mca_coll_topo_is_associative(op, dtype) ? COLLTOPO_OP_ASSOCIATIVE_BITS : 0);
+}
+
+static inline int mca_coll_topo_start_reduction(mca_coll_topo_module_t *topo, mca_coll_topo_reduction_t *reduction,
+                                                colltopo_call *call)
+{
+    const int rc = mca_coll_topo_ready(topo);
+
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
+    call->op_properties = mca_coll_topo_op_properties(reduction->op, reduction->dtype);
+    return mca_coll_topo_reduction(topo, reduction, call);
+}
+
+int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
+                            ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    colltopo_call call = {.count = (size_t) count};
+    mca_coll_topo_reduction_t reduction = {colltopo_allreduce, COLLTOPO_ALLREDUCE, op,   dtype, sbuf,
+                                           rbuf,               (size_t) count,     (size_t) count};
+    int rc;
+
+    if (0 == mca_coll_topo_bytes(dtype, (size_t) count)) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allreduce, sbuf, rbuf, count, dtype, op) : rc;
+}
+
+int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
+                         ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    const bool is_root = root == topo->rank;
+    colltopo_call call = {.count = (size_t) count, .root = root};
+    mca_coll_topo_reduction_t reduction = {colltopo_reduce,       COLLTOPO_REDUCE, op,
+                                           dtype,                 sbuf,            is_root ? rbuf : NULL,
+                                           (size_t) count,        is_root ? (size_t) count : 0};
+    int rc;
+
+    if (0 == mca_coll_topo_bytes(dtype, (size_t) count)) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce, sbuf, rbuf, count, dtype, op, root) : rc;
+}
+
+int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_topo_count_t rcount,
+                                       ompi_datatype_t *dtype, ompi_op_t *op, ompi_communicator_t *comm,
+                                       mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    colltopo_call call = {.count = (size_t) rcount};
+    mca_coll_topo_reduction_t reduction = {colltopo_reduce_scatter,
+                                           COLLTOPO_REDUCE_SCATTER,
+                                           op,
+                                           dtype,
+                                           sbuf,
+                                           rbuf,
+                                           (size_t) rcount * (size_t) topo->ranks,
+                                           (size_t) rcount};
+    int rc;
+
+    if (0 == mca_coll_topo_bytes(dtype, (size_t) rcount)) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op) : rc;
+}
+
+int mca_coll_topo_reduce_scatter(const void *sbuf, void *rbuf, mca_coll_topo_counts_t rcounts, ompi_datatype_t *dtype,
+                                 ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    colltopo_call call = {.count = 0};
+    size_t total = 0;
+    int rc;
+
+    if (OPAL_UNLIKELY(NULL == topo->counts)) {
+        topo->counts = malloc((size_t) topo->ranks * sizeof(*topo->counts));
+        if (NULL == topo->counts) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+    }
+    for (int rank = 0; rank < topo->ranks; ++rank) {
+        topo->counts[rank] = (size_t) mca_coll_topo_count_at(rcounts, rank);
+        total += topo->counts[rank];
+    }
+    if (0 == mca_coll_topo_bytes(dtype, total)) {
+        return OMPI_SUCCESS;
+    }
+    call.counts = topo->counts;
+    mca_coll_topo_reduction_t reduction = {colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, op,    dtype, sbuf,
+                                           rbuf,                    total,                   topo->counts[topo->rank]};
+    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce_scatter, sbuf, rbuf, rcounts, dtype, op) : rc;
+}

@@ -1,0 +1,73 @@
+/* What differs between Open MPI 4.1, 5.0 and main, by features and not by version numbers, so that one source serves all.
+ *
+ * Include after ompi_config.h and before any other file of this component. */
+#ifndef MCA_COLL_TOPO_COMPAT_H
+#define MCA_COLL_TOPO_COMPAT_H
+
+#include "ompi_config.h"
+
+#include "ompi/communicator/communicator.h"
+#include "ompi/datatype/ompi_datatype.h"
+#include "ompi/mca/coll/base/base.h"
+#include "ompi/mca/coll/base/coll_base_functions.h"
+#include "ompi/mca/coll/coll.h"
+#include "ompi/op/op.h"
+#include "opal/util/info.h"
+#include "opal/util/proc.h"
+
+#if defined(MCA_COLL_BASE_VERSION_3_0_0) /* main: counts are size_t */
+#    define MCA_COLL_TOPO_COLL_VERSION MCA_COLL_BASE_VERSION_3_0_0
+typedef size_t mca_coll_topo_count_t;
+typedef ompi_count_array_t mca_coll_topo_counts_t;
+#    define mca_coll_topo_count_at(counts, i) ompi_count_array_get(counts, i)
+#else
+#    if defined(MCA_COLL_BASE_VERSION_2_4_0) /* 5.0 */
+#        define MCA_COLL_TOPO_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
+#    else
+#        define MCA_COLL_TOPO_COLL_VERSION MCA_COLL_BASE_VERSION_2_0_0
+#    endif
+typedef int mca_coll_topo_count_t;
+typedef const int *mca_coll_topo_counts_t;
+#    define mca_coll_topo_count_at(counts, i) ((counts)[i])
+#endif
+
+/* 4.1 and 5.0 copy a module's functions into the communicator themselves and count references; main wants modules to
+ * install their functions and to put the former ones back. */
+#if defined(MCA_COLL_INSTALL_API)
+#    define MCA_COLL_TOPO_SELF_INSTALL 1
+#else
+#    define MCA_COLL_TOPO_SELF_INSTALL 0
+#endif
+
+/* Info values are counted strings since 5.0. */
+#if defined(__has_include) && __has_include("opal/class/opal_cstring.h")
+#    include "opal/class/opal_cstring.h"
+#    define MCA_COLL_TOPO_INFO_STRINGS 1
+#else
+#    define MCA_COLL_TOPO_INFO_STRINGS 0
+#endif
+
+/* The value of an info key that the communicator was made with; false when it has none. */
+static inline bool mca_coll_topo_info_value(ompi_communicator_t *comm, const char *key, char *value, size_t value_size)
+{
+    int found = 0;
+
+    if (NULL == comm->super.s_info) {
+        return false;
+    }
+#if MCA_COLL_TOPO_INFO_STRINGS
+    opal_cstring_t *string = NULL;
+    if (OPAL_SUCCESS != opal_info_get(comm->super.s_info, key, &string, &found) || !found) {
+        return false;
+    }
+    snprintf(value, value_size, "%s", string->string);
+    OBJ_RELEASE(string);
+#else
+    if (OPAL_SUCCESS != opal_info_get(comm->super.s_info, key, (int) value_size - 1, value, &found)) {
+        return false;
+    }
+#endif
+    return 0 != found;
+}
+
+#endif

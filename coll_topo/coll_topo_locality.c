@@ -1,0 +1,109 @@
+/* Which ranks share a node, a package, a NUMA domain or an L3 cache.
+ *
+ * Nodes are known to every rank by host name, without communication. Within a node a process knows its own binding only, so the
+ * places are exchanged by the communicator's former allgather. Open MPI numbers no places across nodes; a group here is named by
+ * the lowest rank in it. */
+#include "ompi_config.h"
+
+#include "coll_topo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ompi/errhandler/errcode-internal.h"
+#include "ompi/proc/proc.h"
+#include "opal/mca/hwloc/base/base.h"
+
+typedef struct mca_coll_topo_place_t {
+    const char *host;
+    int inside; /* number of the package, ... on its host; 0 when only hosts are asked for */
+    int rank;
+} mca_coll_topo_place_t;
+
+static int mca_coll_topo_compare_places(const void *a, const void *b)
+{
+    const mca_coll_topo_place_t *first = (const mca_coll_topo_place_t *) a;
+    const mca_coll_topo_place_t *second = (const mca_coll_topo_place_t *) b;
+    const int hosts = strcmp(first->host, second->host);
+
+    if (0 != hosts) {
+        return hosts;
+    }
+    if (first->inside != second->inside) {
+        return first->inside < second->inside ? -1 : 1;
+    }
+    return first->rank < second->rank ? -1 : first->rank > second->rank;
+}
+
+/* The place that this process is bound to, counted on its host; 0 when it is not bound within one. */
+static int mca_coll_topo_bound_to(int level)
+{
+    static const hwloc_obj_type_t types[COLLTOPO_LEVELS] = {
+        [COLLTOPO_NODE] = HWLOC_OBJ_MACHINE,
+        [COLLTOPO_PACKAGE] = HWLOC_OBJ_PACKAGE,
+        [COLLTOPO_NUMA] = HWLOC_OBJ_NUMANODE,
+        [COLLTOPO_L3] = HWLOC_OBJ_L3CACHE,
+    };
+    hwloc_bitmap_t bound;
+    int inside = 0;
+
+    /* Open MPI loads its topology when first asked, which two threads could do at once. */
+    OPAL_THREAD_LOCK(&mca_coll_topo_component.lock);
+    const int loaded = opal_hwloc_base_get_topology();
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_component.lock);
+    if (OPAL_SUCCESS != loaded || NULL == opal_hwloc_topology) {
+        return 0;
+    }
+    bound = hwloc_bitmap_alloc();
+    if (NULL != bound && 0 == hwloc_get_cpubind(opal_hwloc_topology, bound, HWLOC_CPUBIND_PROCESS)) {
+        const hwloc_obj_t place
+            = hwloc_get_next_obj_covering_cpuset_by_type(opal_hwloc_topology, bound, types[level], NULL);
+        /* A set within one place meets no second; one over several is covered by none. */
+        inside = NULL == place ? 0 : (int) place->logical_index;
+    }
+    hwloc_bitmap_free(bound);
+    return inside;
+}
+
+static int mca_coll_topo_exchange_places(mca_coll_topo_module_t *module, int level, int *inside)
+{
+    int rc;
+
+    inside[module->rank] = mca_coll_topo_bound_to(level);
+    rc = module->previous.allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, inside, 1, MPI_INT, module->comm,
+                                    module->previous.allgather_module);
+    return OMPI_SUCCESS == rc ? COLLTOPO_SUCCESS : ompi_errcode_get_mpi_code(rc);
+}
+
+int mca_coll_topo_locality(void *context, int level, int *group_of)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+    const size_t ranks = (size_t) module->ranks;
+    mca_coll_topo_place_t *places;
+    int rc;
+
+    memset(group_of, 0, ranks * sizeof(*group_of));
+    if (COLLTOPO_NODE != level) {
+        rc = mca_coll_topo_exchange_places(module, level, group_of);
+        if (COLLTOPO_SUCCESS != rc) {
+            return rc;
+        }
+    }
+    places = malloc(ranks * sizeof(*places));
+    if (NULL == places) {
+        return MPI_ERR_NO_MEM;
+    }
+    for (int rank = 0; rank < module->ranks; ++rank) {
+        const char *host = opal_get_proc_hostname(&ompi_comm_peer_lookup(module->comm, rank)->super);
+        places[rank] = (mca_coll_topo_place_t){NULL == host ? "" : host, group_of[rank], rank};
+    }
+    qsort(places, ranks, sizeof(*places), mca_coll_topo_compare_places);
+    for (size_t i = 0, first = 0; i < ranks; ++i) {
+        if (0 != strcmp(places[first].host, places[i].host) || places[first].inside != places[i].inside) {
+            first = i;
+        }
+        group_of[places[i].rank] = places[first].rank;
+    }
+    free(places);
+    return COLLTOPO_SUCCESS;
+}

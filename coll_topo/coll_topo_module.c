@@ -1,0 +1,143 @@
+/* A communicator's module: made with the communicator at no cost, started at the first collective call.
+ *
+ * Nothing here depends on one rank alone: a rank that declined to serve while others do would hang the job. */
+#include "ompi_config.h"
+
+#include "coll_topo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
+static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
+
+/* What follows `super` is as malloc left it. */
+static void mca_coll_topo_construct(mca_coll_topo_module_t *module)
+{
+    memset((char *) module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
+}
+
+/* Peers are not waited for: they may free theirs much later. */
+static void mca_coll_topo_destruct(mca_coll_topo_module_t *module)
+{
+    colltopo_comm_free(module->collectives);
+    free(module->counts);
+    free(module->scratch);
+#if !MCA_COLL_TOPO_SELF_INSTALL
+#    define MCA_COLL_TOPO_RELEASE(name)                  \
+        if (NULL != module->previous.name##_module) {    \
+            OBJ_RELEASE(module->previous.name##_module); \
+        }
+    MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_RELEASE)
+#    undef MCA_COLL_TOPO_RELEASE
+#endif
+}
+
+OBJ_CLASS_INSTANCE(mca_coll_topo_module_t, mca_coll_base_module_t, mca_coll_topo_construct, mca_coll_topo_destruct);
+
+mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int *priority)
+{
+    mca_coll_topo_module_t *module;
+
+    *priority = mca_coll_topo_component.priority;
+    if (*priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2) {
+        return NULL;
+    }
+    module = OBJ_NEW(mca_coll_topo_module_t);
+    if (NULL == module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = mca_coll_topo_enable;
+    module->super.coll_module_disable = mca_coll_topo_disable;
+#define MCA_COLL_TOPO_OFFER(name) module->super.coll_##name = mca_coll_topo_##name;
+    MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_OFFER)
+#undef MCA_COLL_TOPO_OFFER
+    return &module->super;
+}
+
+/* A function that nobody had before cannot fall back, so it is not offered. */
+static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) base;
+
+    if (NULL == comm->c_coll->coll_allreduce || NULL == comm->c_coll->coll_allgather) {
+        return OMPI_ERROR; /* what the ranks agree by */
+    }
+    module->comm = comm;
+    module->rank = ompi_comm_rank(comm);
+    module->ranks = ompi_comm_size(comm);
+#if MCA_COLL_TOPO_SELF_INSTALL
+#    define MCA_COLL_TOPO_SAVE(name)                                                                                   \
+        if (NULL != comm->c_coll->coll_##name) {                                                                       \
+            MCA_COLL_SAVE_API(comm, name, module->previous.name, module->previous.name##_module, "topo");              \
+            MCA_COLL_INSTALL_API(comm, name, mca_coll_topo_##name, base, "topo");                                      \
+        }
+#else
+#    define MCA_COLL_TOPO_SAVE(name)                                             \
+        if (NULL == comm->c_coll->coll_##name) {                                 \
+            base->coll_##name = NULL;                                            \
+        } else {                                                                 \
+            module->previous.name = comm->c_coll->coll_##name;                   \
+            module->previous.name##_module = comm->c_coll->coll_##name##_module; \
+            OBJ_RETAIN(module->previous.name##_module);                          \
+        }
+#endif
+    MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_SAVE)
+#undef MCA_COLL_TOPO_SAVE
+    return OMPI_SUCCESS;
+}
+
+/* Open MPI before main calls this once for every function that the module holds. */
+static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm)
+{
+#if MCA_COLL_TOPO_SELF_INSTALL
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) base;
+#    define MCA_COLL_TOPO_RESTORE(name)                                                                            \
+        if (comm->c_coll->coll_##name##_module == base) {                                                          \
+            MCA_COLL_INSTALL_API(comm, name, module->previous.name, module->previous.name##_module, "topo");       \
+            module->previous.name##_module = NULL;                                                                 \
+        }
+    MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_RESTORE)
+#    undef MCA_COLL_TOPO_RESTORE
+#else
+    (void) base;
+    (void) comm;
+#endif
+    return OMPI_SUCCESS;
+}
+
+/* The communicator's info key coll_topo_NAME before the MCA variable of the same name. */
+static void mca_coll_topo_apply(mca_coll_topo_module_t *module, const colltopo_setting *setting, const char *variable)
+{
+    char key[OPAL_MAX_INFO_KEY + 1], from_info[OPAL_MAX_INFO_VAL + 1];
+    const char *value = NULL == variable ? "" : variable;
+
+    (void) snprintf(key, sizeof(key), "coll_topo_%s", setting->name);
+    if (mca_coll_topo_info_value(module->comm, key, from_info, sizeof(from_info))) {
+        value = from_info;
+    }
+    if (0 == strcmp("verbose", setting->name)) {
+        module->verbose = (int) strtol(value, NULL, 10);
+    }
+    if (0 != strcmp(value, NULL == setting->default_value ? "" : setting->default_value)) {
+        /* A wrong value is said by colltopo, through `say`, and makes it decline on every rank. */
+        (void) colltopo_comm_set(module->collectives, setting->name, value);
+    }
+}
+
+int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
+{
+    const colltopo_setting *settings = colltopo_settings();
+    colltopo_callbacks callbacks;
+
+    mca_coll_topo_callbacks(module, &callbacks);
+    module->collectives = colltopo_comm_create(module->rank, module->ranks, &callbacks);
+    if (NULL == module->collectives) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (int i = 0; NULL != settings[i].name; ++i) {
+        mca_coll_topo_apply(module, &settings[i], mca_coll_topo_component.settings[i]);
+    }
+    return OMPI_SUCCESS;
+}

@@ -1,0 +1,139 @@
+/* What a module lends to colltopo: messages over the PML, agreement over the communicator's former functions, and a voice.
+ *
+ * Every collective has the tag that Open MPI gives its blocking form. Messages of one pair and tag keep their order, so calls
+ * that follow each other, whether served here or by the former functions, cannot take each other's messages; lanes share it. */
+#include "ompi_config.h"
+
+#include "coll_topo.h"
+
+#include <stdio.h>
+
+#include "ompi/errhandler/errcode-internal.h"
+#include "ompi/mca/coll/base/coll_tags.h"
+#include "ompi/mca/pml/pml.h"
+#include "ompi/request/request.h"
+#include "opal/runtime/opal_progress.h"
+#include "opal/util/output.h"
+
+static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
+    [COLLTOPO_ALLTOALL] = MCA_COLL_BASE_TAG_ALLTOALL,
+    [COLLTOPO_ALLGATHER] = MCA_COLL_BASE_TAG_ALLGATHER,
+    [COLLTOPO_REDUCE_SCATTER] = MCA_COLL_BASE_TAG_REDUCE_SCATTER,
+    [COLLTOPO_ALLREDUCE] = MCA_COLL_BASE_TAG_ALLREDUCE,
+    [COLLTOPO_BCAST] = MCA_COLL_BASE_TAG_BCAST,
+    [COLLTOPO_REDUCE] = MCA_COLL_BASE_TAG_REDUCE,
+};
+
+/* Open MPI's own codes are negative, as COLLTOPO_DECLINED is; MPI's are not. */
+static inline int mca_coll_topo_mpi_code(int rc)
+{
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? COLLTOPO_SUCCESS : ompi_errcode_get_mpi_code(rc);
+}
+
+static int mca_coll_topo_test(void *context, void **request)
+{
+    ompi_request_t *pending = (ompi_request_t *) *request;
+    int rc;
+
+    (void) context;
+    if (!REQUEST_COMPLETE(pending)) {
+        return COLLTOPO_SUCCESS;
+    }
+    opal_atomic_rmb(); /* the status and the data were written before the request was completed */
+    rc = mca_coll_topo_mpi_code(pending->req_status.MPI_ERROR);
+    (void) ompi_request_free(&pending);
+    *request = NULL;
+    return rc;
+}
+
+static int mca_coll_topo_send(void *context, const void *data, size_t bytes, int peer, int lane, int collective,
+                              void **request)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+    ompi_request_t *pending = NULL;
+    const int rc = MCA_PML_CALL(isend(data, bytes, MPI_BYTE, peer, mca_coll_topo_tags[collective],
+                                      MCA_PML_BASE_SEND_STANDARD, module->comm, &pending));
+
+    (void) lane;
+    *request = NULL;
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return mca_coll_topo_mpi_code(rc);
+    }
+    *request = pending;
+    return mca_coll_topo_test(context, request);
+}
+
+static int mca_coll_topo_recv(void *context, void *data, size_t bytes, int peer, int lane, int collective, void **request)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+    ompi_request_t *pending = NULL;
+    const int rc = MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, peer, mca_coll_topo_tags[collective], module->comm, &pending));
+
+    (void) lane;
+    *request = NULL;
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return mca_coll_topo_mpi_code(rc);
+    }
+    *request = pending;
+    return mca_coll_topo_test(context, request);
+}
+
+/* A receive that no message has met yet is taken back; whatever else is under way finishes unseen. */
+static void mca_coll_topo_abandon(void *context, void **request)
+{
+    ompi_request_t *pending = (ompi_request_t *) *request;
+
+    (void) context;
+    if (NULL == pending) {
+        return;
+    }
+    if (!REQUEST_COMPLETE(pending)) {
+        (void) ompi_request_cancel(pending);
+    }
+    (void) ompi_request_free(&pending);
+    *request = NULL;
+}
+
+static void mca_coll_topo_progress(void *context)
+{
+    (void) context;
+    opal_progress();
+}
+
+static int mca_coll_topo_agree(void *context, long long *value)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+
+    return mca_coll_topo_mpi_code(module->previous.allreduce(MPI_IN_PLACE, value, 1, MPI_LONG_LONG, MPI_MIN, module->comm,
+                                                             module->previous.allreduce_module));
+}
+
+/* All ranks know the same and would say the same: one of them does. */
+static void mca_coll_topo_say(void *context, int level, const char *line)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+
+    if (0 != module->rank) {
+        return;
+    }
+    if (0 == level) {
+        mca_coll_topo_warn(line);
+    } else if (level <= module->verbose) {
+        opal_output(0, "coll/topo: %s", line);
+    }
+}
+
+void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks *callbacks)
+{
+    *callbacks = (colltopo_callbacks){
+        .context = module,
+        .send = mca_coll_topo_send,
+        .recv = mca_coll_topo_recv,
+        .test = mca_coll_topo_test,
+        .abandon = mca_coll_topo_abandon,
+        .progress = mca_coll_topo_progress,
+        .agree = mca_coll_topo_agree,
+        .locality = mca_coll_topo_locality,
+        .say = mca_coll_topo_say,
+    };
+}
