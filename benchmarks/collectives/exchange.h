@@ -1,0 +1,75 @@
+// One collective call of a known size, with buffers whose right contents are known by a formula. Every element of every
+// rank is compared, the bytes around the buffers must stay as they were, and so must the input.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace colltopo::bench {
+
+enum class Kind { alltoall, allgather, allreduce, reduce_scatter, reduce_scatter_block, bcast, reduce };
+
+struct KindName {
+  Kind kind;
+  const char* name;
+  const char* parameter;  // in coll_topo_PARAMETER_algorithm
+  bool reduces;
+};
+std::span<const KindName> kinds();
+const KindName& name_of(Kind kind);
+
+enum class Element { int8, int32, int64, float32, float64 };
+enum class Reduction { sum, prod, min, max, band, bor, bxor };
+
+std::size_t size_of(Element element);
+bool is_integer(Element element);
+const char* name_of(Element element);
+
+/// What one measurement calls.
+struct Case {
+  Kind kind = Kind::alltoall;
+  std::size_t count = 0;  // elements of a shard (alltoall, allgather, reduce_scatter) or of the vector
+  Element element = Element::float64;
+  Reduction reduction = Reduction::sum;
+  int root = 0;
+};
+
+/// The first wrong place that a rank found, or none.
+struct Wrong {
+  std::uint64_t elements = 0;  // how many are wrong
+  std::string first;           // "element 5 of 16 is 12, not 7"
+};
+
+class Exchange {
+ public:
+  Exchange(const Case& what, int rank, int ranks);
+
+  /// Values that follow from (seed, ranks, index) alone; the output is poisoned.
+  void fill(std::uint64_t seed);
+  /// The collective itself, once.
+  void call(MPI_Comm comm);
+  /// After fill(seed) and call(): compares everything with the formula.
+  Wrong compare(std::uint64_t seed) const;
+
+ private:
+  template <class T>
+  void fill_as(std::uint64_t seed);
+  template <class T>
+  Wrong compare_as(std::uint64_t seed) const;
+
+  Case case_;
+  int rank_;
+  int ranks_;
+  std::size_t input_count_;
+  std::size_t output_count_;
+  std::vector<std::byte> input_;   // with a margin on both sides
+  std::vector<std::byte> output_;  // with a margin on both sides
+  std::vector<int> counts_;
+};
+
+}  // namespace colltopo::bench

@@ -1,0 +1,124 @@
+#include "options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "sizes.h"
+
+namespace colltopo::bench {
+
+namespace {
+
+constexpr const char* k_about =
+    "Times collectives of this MPI job, one algorithm or two against each other, and checks their results.\n"
+    "Run it under mpirun. BYTES is what a rank has for each other rank (alltoall), contributes (allgather), receives\n"
+    "(reduce_scatter, reduce_scatter_block), or the whole vector (allreduce, bcast, reduce).\n"
+    "An algorithm is a name of coll/topo with options (tra:radix=4, tra2:group=4, swing, file:PATH), auto (what coll/topo\n"
+    "chooses), fallback (coll/topo passing every call on) or native (Open MPI without coll/topo).\n"
+    "Exit status: 0 good, 1 a value is wrong or another module than asked for served the calls, 2 usage.";
+
+std::vector<Kind> kinds_from(const std::string& text) {
+  std::vector<Kind> chosen;
+  for (const std::string& part : parts_between_commas(text)) {
+    if (part == "all") {
+      for (const KindName& kind : kinds()) chosen.push_back(kind.kind);
+      continue;
+    }
+    const auto found = std::find_if(kinds().begin(), kinds().end(), [&](const KindName& k) { return part == k.name; });
+    if (found == kinds().end()) {
+      std::string known = "all";
+      for (const KindName& kind : kinds()) known += fmt::format(" {}", kind.name);
+      throw std::invalid_argument(fmt::format("--collective \"{}\" is not one of {}", part, known));
+    }
+    chosen.push_back(found->kind);
+  }
+  return chosen;
+}
+
+std::vector<std::string> versus_from(const std::string& text) {
+  std::vector<std::string> pair = parts_between_commas(text);
+  if (pair.size() != 2)
+    throw std::invalid_argument(fmt::format("--versus \"{}\" names {} algorithms, not two", text, pair.size()));
+  return pair;
+}
+
+void check_options(const Options& options, int ranks) {
+  if (options.root < 0 || options.root >= ranks)
+    throw std::invalid_argument(fmt::format("--root {} is not in 0..{}", options.root, ranks - 1));
+  const bool bitwise = options.reduction >= Reduction::band;
+  for (const std::size_t bytes : options.sizes) {
+    const Element element = element_for(options, bytes);
+    if (bytes / size_of(element) > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+      throw std::invalid_argument(fmt::format("--bytes {} has more elements of {} than an int counts", size_text(bytes),
+                                              name_of(element)));
+    if (bitwise && !is_integer(element))
+      throw std::invalid_argument(fmt::format("--op: bitwise operations need --type int8, int32 or int64, not {}",
+                                              name_of(element)));
+  }
+}
+
+}  // namespace
+
+Element element_for(const Options& options, std::size_t bytes) {
+  if (!options.element) return bytes % 8 == 0 ? Element::float64 : bytes % 4 == 0 ? Element::int32 : Element::int8;
+  if (bytes % size_of(*options.element) != 0)
+    throw std::invalid_argument(fmt::format("--bytes {} is not a multiple of the {} bytes of {}", size_text(bytes),
+                                            size_of(*options.element), name_of(*options.element)));
+  return *options.element;
+}
+
+Parsed parse(int argc, char** argv, int rank, int ranks) {
+  Options options;
+  std::string collectives = "all";
+  std::string sizes = "8,1K,64K";
+  std::string algorithm = "auto";
+  std::string versus;
+  const std::map<std::string, Element> types = {{"int8", Element::int8},     {"int32", Element::int32},
+                                                {"int64", Element::int64},   {"float", Element::float32},
+                                                {"double", Element::float64}};
+  const std::map<std::string, Reduction> reductions = {
+      {"sum", Reduction::sum},   {"prod", Reduction::prod}, {"min", Reduction::min},  {"max", Reduction::max},
+      {"band", Reduction::band}, {"bor", Reduction::bor},   {"bxor", Reduction::bxor}};
+
+  CLI::App app{k_about, "colltopo-bench"};
+  app.add_option("--collective", collectives, "C[,C...] or all")->capture_default_str();
+  app.add_option("--bytes", sizes, "sizes, as 8,1K,4M, or doubling ranges, as 8:1M")->capture_default_str();
+  const auto alone = app.add_option("--algorithm", algorithm, "algorithms measured one after the other: A[,A...]")
+                         ->capture_default_str();
+  app.add_option("--versus", versus, "two algorithms in alternating blocks: A,B")->excludes(alone);
+  app.add_flag("--check", options.check, "compare every element of every rank with values computed by hand");
+  app.add_flag("--json", options.json, "one JSON object on standard output");
+  app.add_option("--iterations", options.effort.calls, "timed calls per algorithm and size; 0: about 0.3 s of them")
+      ->check(CLI::Range(0L, 100000000L))->capture_default_str();
+  app.add_option("--warmup", options.effort.warmup, "calls before them")->check(CLI::Range(0L, 1000000L))
+      ->capture_default_str();
+  app.add_option("--type", options.element, "element type; else the widest of double, int32, int8 that divides BYTES")
+      ->transform(CLI::CheckedTransformer(types));
+  app.add_option("--op", options.reduction, "reduction")->transform(CLI::CheckedTransformer(reductions));
+  app.add_option("--root", options.root, "of bcast and reduce")->capture_default_str();
+  app.add_option("--overhead", options.overhead_communicators,
+                 "also print what coll/topo costs: first and cached call, memory over N fresh communicators")
+      ->expected(0, 1)->default_str("32")->check(CLI::Range(1, 1000));
+  try {
+    app.parse(argc, argv);
+    options.collectives = kinds_from(collectives);
+    options.sizes = sizes_from(sizes);
+    options.algorithms = versus.empty() ? parts_between_commas(algorithm) : versus_from(versus);
+    check_options(options, ranks);
+  } catch (const CLI::ParseError& error) {
+    if (rank == 0) app.exit(error);
+    return {std::nullopt, error.get_exit_code() == 0 ? 0 : 2};
+  } catch (const std::invalid_argument& error) {
+    if (rank == 0) std::cerr << "colltopo-bench: " << error.what() << "\n";
+    return {std::nullopt, 2};
+  }
+  return {options, 0};
+}
+
+}  // namespace colltopo::bench

@@ -1,0 +1,88 @@
+#include "overhead.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <vector>
+
+namespace colltopo::bench {
+
+namespace {
+
+double allocated_bytes() {
+  const struct mallinfo2 now = mallinfo2();
+  return static_cast<double>(now.uordblks) + static_cast<double>(now.hblkhd);
+}
+
+struct Fresh {
+  double created_bytes = 0;
+  double used_bytes = 0;
+  double first_call_us = 0;
+};
+
+// Creates, uses once and frees `communicators` duplicates that live at the same time.
+Fresh fresh(const Contender& contender, Exchange& exchange, int communicators, MPI_Comm control) {
+  std::vector<MPI_Comm> comms(static_cast<std::size_t>(communicators));
+  std::vector<double> times;
+  times.reserve(comms.size());
+  const double before = allocated_bytes();
+  for (MPI_Comm& comm : comms) comm = contender.duplicate();
+  const double created = allocated_bytes();
+  for (const MPI_Comm comm : comms) {
+    MPI_Barrier(control);
+    const double begin = MPI_Wtime();
+    exchange.call(comm);
+    times.push_back((MPI_Wtime() - begin) * 1e6);
+  }
+  const double used = allocated_bytes();
+  for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
+  const auto count = static_cast<double>(communicators);
+  return {(created - before) / count, (used - created) / count, quantiles(std::move(times)).median};
+}
+
+}  // namespace
+
+Overhead overhead(const Case& what, const std::string& algorithm, int communicators, const Effort& effort,
+                  const Counters& counters, MPI_Comm control) {
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(control, &rank);
+  MPI_Comm_size(control, &ranks);
+  const Contender topo(algorithm, what.kind);
+  const Contender native("native", what.kind);
+  Exchange exchange(what, rank, ranks);
+  exchange.fill(1);
+
+  // A first round each: connections, pools and the C library's arenas belong to the process, not to a communicator.
+  fresh(topo, exchange, 2, control);
+  fresh(native, exchange, 2, control);
+  const Fresh with = fresh(topo, exchange, communicators, control);
+  const Fresh without = fresh(native, exchange, communicators, control);
+
+  const std::array<std::function<void()>, 2> calls = {[&] { exchange.call(topo.comm()); },
+                                                      [&] { exchange.call(native.comm()); }};
+  exchange.call(topo.comm());
+  const ServedSince since(counters);
+  const Measured measured = measure(calls, effort, control);
+  const Served served = since.now();
+
+  Overhead result;
+  result.first_call_us = with.first_call_us;
+  result.cached_call_us = measured.timings[0].call_us.median;
+  result.native_call_us = measured.timings[1].call_us.median;
+  result.cached_ratio = measured.timings[0].ratio;
+  if (served.by_topo > 0) {
+    const auto made = static_cast<double>(served.by_topo);
+    result.messages_per_call = static_cast<double>(served.messages) / made;
+    result.plan_hit_share = static_cast<double>(served.plan_hits) / made;
+    // Every message of these collectives that a rank sends has one that it receives.
+    result.cached_op_us = result.cached_call_us / std::max(2 * result.messages_per_call, 1.0);
+  }
+  result.created_bytes = with.created_bytes - without.created_bytes;
+  result.used_bytes = with.used_bytes - without.used_bytes;
+  return result;
+}
+
+}  // namespace colltopo::bench

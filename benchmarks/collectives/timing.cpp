@@ -1,0 +1,89 @@
+#include "timing.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace colltopo::bench {
+
+namespace {
+
+constexpr double k_block_s = 0.5e-3;  // long against the clock and the barrier, short against the machine's moods
+constexpr long k_block_calls = 1000;
+constexpr long k_blocks_most = 200;
+constexpr long k_blocks_least = 11;
+
+double block_s(const std::function<void()>& call, long calls, MPI_Comm control) {
+  MPI_Barrier(control);
+  const double begin = MPI_Wtime();
+  for (long i = 0; i < calls; ++i) call();
+  return (MPI_Wtime() - begin) / static_cast<double>(calls);
+}
+
+double slowest(double seconds, MPI_Comm control) {
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, control);
+  return seconds;
+}
+
+// Decided from a maximum over ranks: all ranks must make the same number of calls.
+Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control) {
+  double call_s = 0;
+  for (const auto& call : calls) call_s = std::max(call_s, slowest(block_s(call, 5, control), control));
+  call_s = std::max(call_s, 1e-9);
+  Pace pace;
+  if (effort.calls > 0) {
+    pace.blocks = std::min(effort.calls, 100L);
+    pace.calls = std::min((effort.calls + pace.blocks - 1) / pace.blocks, k_block_calls);
+    pace.blocks = (effort.calls + pace.calls - 1) / pace.calls;
+    return pace;
+  }
+  pace.calls = std::clamp(std::lround(k_block_s / call_s), 1L, k_block_calls);
+  pace.blocks = std::clamp(std::lround(effort.seconds / (call_s * static_cast<double>(pace.calls))), k_blocks_least,
+                           k_blocks_most);
+  return pace;
+}
+
+}  // namespace
+
+Quantiles quantiles(std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(samples.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, samples.size() - 1);
+    return std::lerp(samples[below], samples[above], place - static_cast<double>(below));
+  };
+  return {at(0.1), at(0.5), at(0.9)};
+}
+
+Measured measure(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control) {
+  for (const auto& call : calls)
+    for (long i = 0; i < effort.warmup; ++i) call();
+  const Pace pace = pace_for(calls, effort, control);
+
+  const auto contenders = calls.size();
+  std::vector<std::vector<double>> block_times(contenders);
+  for (long block = 0; block < pace.blocks; ++block)
+    for (std::size_t turn = 0; turn < contenders; ++turn) {
+      const std::size_t who = block % 2 == 0 ? turn : contenders - 1 - turn;
+      block_times[who].push_back(block_s(calls[who], pace.calls, control) * 1e6);
+    }
+  for (auto& times : block_times)
+    MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_MAX, control);
+
+  Measured measured;
+  measured.pace = pace;
+  for (std::size_t who = 0; who < contenders; ++who) {
+    Timing timing;
+    timing.call_us = quantiles(block_times[who]);
+    if (contenders == 2) {
+      std::vector<double> ratios;
+      for (std::size_t block = 0; block < block_times[who].size(); ++block)
+        ratios.push_back(block_times[who][block] / block_times[1 - who][block]);
+      timing.ratio = quantiles(std::move(ratios)).median;
+    }
+    measured.timings.push_back(timing);
+  }
+  return measured;
+}
+
+}  // namespace colltopo::bench

@@ -1,0 +1,48 @@
+// Times of collectives. One sample is a block of calls between two looks at the clock; a call costs what it costs the
+// slowest rank. Contenders alternate block by block (A B, B A, A B ...), so that drift of a shared machine falls on both.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace colltopo::bench {
+
+/// How long to measure; 0 calls: as many as fit `seconds`.
+struct Effort {
+  long calls = 0;
+  long warmup = 10;
+  double seconds = 0.3;
+};
+
+struct Pace {
+  long blocks = 0;
+  long calls = 0;  // per block
+};
+
+struct Quantiles {
+  double p10 = 0;
+  double median = 0;
+  double p90 = 0;
+};
+
+/// Of any number of samples above 0, between neighbours by linear interpolation.
+Quantiles quantiles(std::vector<double> samples);
+
+struct Timing {
+  Quantiles call_us;
+  double ratio = 0;  // median over the pairs of blocks of this contender's time by the other's; 0: alone
+};
+
+struct Measured {
+  std::vector<Timing> timings;  // [contender]
+  Pace pace;
+};
+
+/// Runs every call in turn; `control` is a communicator of the same ranks that none of them uses. Collective.
+Measured measure(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control);
+
+}  // namespace colltopo::bench
