@@ -1,0 +1,219 @@
+#include "algorithms/torus_allgather.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "colltopo/derive.h"
+#include "colltopo/error.h"
+
+namespace colltopo {
+
+namespace {
+
+using Coordinates = std::vector<Rank>;  // of one dimension, increasing
+
+Coordinates mirrored(Rank side, Coordinates coordinates) {
+  for (Rank& coordinate : coordinates) coordinate = mirror(side, coordinate);
+  std::sort(coordinates.begin(), coordinates.end());
+  return coordinates;
+}
+
+RingSteps mirrored(const RingAllgather& ring, Rank side, Rank coordinate) {
+  RingSteps steps = ring(side, mirror(side, coordinate));
+  for (auto& step : steps) {
+    for (Exchange& exchange : step) {
+      exchange.peer = mirror(side, exchange.peer);
+      exchange.send = mirrored(side, std::move(exchange.send));
+      exchange.recv = mirrored(side, std::move(exchange.recv));
+    }
+  }
+  return steps;
+}
+
+// The turns of an allgather whose rings have these many steps, in increasing order of steps.
+std::vector<Turn> turns_of(DimensionOrder order, const std::vector<int>& steps, int first) {
+  std::vector<Turn> turns;
+  const int dimensions = static_cast<int>(steps.size());
+  if (order == DimensionOrder::alternating) {
+    turns = alternating_turns(steps, first);
+    const Step total = static_cast<Step>(turns.size());
+    std::reverse(turns.begin(), turns.end());
+    for (Turn& turn : turns) {
+      turn.step = total - turn.step + 1;
+      turn.ring_step = steps[static_cast<std::size_t>(turn.dimension)] - 1 - turn.ring_step;
+    }
+  } else {
+    const int longest = steps.empty() ? 0 : *std::max_element(steps.begin(), steps.end());
+    for (int phase = 0; phase < dimensions; ++phase) {
+      const int dimension = (first + dimensions - 1 - phase) % dimensions;
+      for (int i = 0; i < steps[static_cast<std::size_t>(dimension)]; ++i) {
+        turns.push_back({phase * longest + i + 1, dimension, i});
+      }
+    }
+  }
+  return turns;
+}
+
+class TorusAllgather {
+ public:
+  TorusAllgather(const Shape& shape, Rank rank, const Torus& torus, const RingAllgather& ring, DimensionOrder order)
+      : program_(shape, rank), torus_(torus) {
+    std::vector<int> steps;
+    for (int d = 0; d < torus.dimensions(); ++d) {
+      const Rank side = torus.side(d), coordinate = torus.coordinate(rank, d);
+      rings_[0].push_back(ring(side, coordinate));
+      steps.push_back(static_cast<int>(rings_[0].back().size()));
+      if (shape.chunks > 1) rings_[1].push_back(mirrored(ring, side, coordinate));
+    }
+    const int dimensions = torus.dimensions();
+    for (int port = 0; port < shape.chunks; ++port) {
+      Port p;
+      p.mirrored = port >= dimensions && dimensions > 0;
+      p.turns = turns_of(order, steps, dimensions == 0 ? 0 : port % dimensions);
+      for (int d = 0; d < dimensions; ++d) p.held.push_back({torus.coordinate(rank, d)});
+      ports_.push_back(std::move(p));
+    }
+    if (order == DimensionOrder::alternating) {
+      for (const int n : steps) steps_ += n;
+    } else if (!steps.empty()) {
+      steps_ = dimensions * *std::max_element(steps.begin(), steps.end());
+    }
+  }
+
+  Step steps() const { return steps_; }
+
+  /// Leaves out the blocks of all ranks but one.
+  void only(Rank origin) {
+    for (int d = 0; d < torus_.dimensions(); ++d) {
+      const Rank wanted = torus_.coordinate(origin, d);
+      for (auto& rings : rings_) {
+        if (rings.empty()) continue;
+        for (auto& step : rings[static_cast<std::size_t>(d)]) {
+          for (Exchange& exchange : step) {
+            keep(exchange.send, wanted);
+            keep(exchange.recv, wanted);
+          }
+        }
+      }
+      for (Port& port : ports_) keep(port.held[static_cast<std::size_t>(d)], wanted);
+    }
+  }
+
+  Program run() && {
+    const Chunk chunks = program_.shape().chunks;
+    program_.copy({{Buffer::input, 0, chunks}}, {{Buffer::output, program_.rank() * chunks, chunks}});
+    for (Step step = 1; step <= steps_; ++step) {
+      program_.step(step);
+      for (std::size_t port = 0; port < ports_.size(); ++port) {
+        Port& p = ports_[port];
+        if (p.next < p.turns.size() && p.turns[p.next].step == step) take(p, static_cast<Lane>(port), p.turns[p.next++]);
+      }
+    }
+    return std::move(program_).build();
+  }
+
+ private:
+  struct Port {
+    bool mirrored = false;
+    std::vector<Turn> turns;
+    std::size_t next = 0;
+    std::vector<Coordinates> held;  // [dimension]
+  };
+
+  static void keep(Coordinates& coordinates, Rank wanted) {
+    const bool present = std::binary_search(coordinates.begin(), coordinates.end(), wanted);
+    coordinates.assign(present ? 1 : 0, wanted);
+  }
+
+  void take(Port& port, Lane lane, const Turn& turn) {
+    const auto d = static_cast<std::size_t>(turn.dimension);
+    const auto& exchanges = rings_[port.mirrored ? 1 : 0][d][static_cast<std::size_t>(turn.ring_step)];
+    Coordinates arrived;
+    for (const Exchange& exchange : exchanges) {
+      const Rank peer = torus_.moved(program_.rank(), turn.dimension, exchange.peer);
+      program_.send(from_input_if_own(blocks(port, lane, d, exchange.send), lane), peer, lane);
+      program_.recv(blocks(port, lane, d, exchange.recv), peer, lane);
+      arrived.insert(arrived.end(), exchange.recv.begin(), exchange.recv.end());
+    }
+    std::sort(arrived.begin(), arrived.end());
+    Coordinates both;
+    std::merge(port.held[d].begin(), port.held[d].end(), arrived.begin(), arrived.end(), std::back_inserter(both));
+    port.held[d] = std::move(both);
+  }
+
+  // The port's chunks of all blocks whose coordinate is one of `here` in `dimension` and held in the others.
+  Runs blocks(const Port& port, Lane lane, std::size_t dimension, const Coordinates& here) const {
+    std::vector<Rank> places = {0};
+    for (std::size_t d = 0; d < port.held.size(); ++d) {
+      const Coordinates& coordinates = d == dimension ? here : port.held[d];
+      std::vector<Rank> further;
+      further.reserve(places.size() * coordinates.size());
+      for (const Rank place : places) {
+        for (const Rank c : coordinates) further.push_back(place + c * torus_.stride(static_cast<int>(d)));
+      }
+      places = std::move(further);
+    }
+    Runs runs;
+    runs.reserve(places.size());
+    for (const Rank place : places) runs.push_back({Buffer::output, place * program_.shape().chunks + lane, 1});
+    return runs;
+  }
+
+  // A message of nothing but the rank's own block need not wait for the copy into output.
+  Runs from_input_if_own(Runs runs, Lane lane) const {
+    if (runs.size() == 1 && runs[0].first == program_.rank() * program_.shape().chunks + lane) {
+      runs[0] = {Buffer::input, lane, 1};
+    }
+    return runs;
+  }
+
+  ProgramBuilder program_;
+  const Torus& torus_;
+  std::array<std::vector<RingSteps>, 2> rings_;  // [plain, mirrored][dimension]
+  std::vector<Port> ports_;
+  Step steps_ = 0;
+};
+
+}  // namespace
+
+Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllgather& allgather) {
+  const Shape gather{Collective::allgather, shape.ranks, shape.chunks, 0};
+  switch (shape.collective) {
+    case Collective::allgather: return allgather(gather, std::nullopt);
+    case Collective::reduce_scatter: return reduce_scatter_from(allgather(gather, std::nullopt), steps);
+    case Collective::allreduce: return allreduce_from(allgather(gather, std::nullopt), steps);
+    case Collective::bcast: return bcast_from(allgather(gather, shape.root), shape.root);
+    case Collective::reduce: return reduce_from(bcast_from(allgather(gather, shape.root), shape.root), steps);
+    case Collective::alltoall: break;
+  }
+  throw Error(fmt::format("{} cannot be derived from an allgather", name(shape.collective)));
+}
+
+Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, DimensionOrder order,
+                         const RingAllgather& ring) {
+  TorusAllgather whole({Collective::allgather, shape.ranks, shape.chunks, 0}, rank, torus, ring, order);
+  return collective_from_allgather(shape, whole.steps(), [&](const Shape&, std::optional<Rank> origin) {
+    if (origin) whole.only(*origin);
+    return std::move(whole).run();
+  });
+}
+
+Algorithm torus_algorithm(std::string_view name, std::string_view about, DimensionOrder order, RingAllgather ring) {
+  Algorithm row;
+  row.name = name;
+  row.about = about;
+  row.collectives = {Collective::allgather, Collective::reduce_scatter, Collective::allreduce, Collective::bcast,
+                     Collective::reduce};
+  row.refusal = torus_refusal;
+  row.chunks = chunks_for_ports;
+  row.program = [order, ring = std::move(ring)](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
+    return torus_collective(shape, rank, Torus(shape, options), order, ring);
+  };
+  row.describe = torus_description;
+  return row;
+}
+
+}  // namespace colltopo
