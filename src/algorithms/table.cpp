@@ -1,17 +1,65 @@
+// The algorithm table. What every row refuses alike is written here once: collectives that it does not do, and no
+// ranks.
+
 #include "algorithms/table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <array>
 
 #include "colltopo/error.h"
 
 namespace colltopo {
 
-std::span<const Algorithm> algorithms() {
-  static const std::vector<Algorithm> table = {
+namespace {
+
+std::string refusal_of_shape(const Algorithm& algorithm, const Shape& shape) {
+  if (shape.ranks < 1) return fmt::format("{} ranks: must be at least 1", shape.ranks);
+  if (!serves(algorithm, shape.collective)) {
+    std::string served;
+    for (const Collective collective : algorithm.collectives) served += fmt::format(" {}", name(collective));
+    return fmt::format("{} is not what {} does; it does:{}", name(shape.collective), algorithm.name, served);
+  }
+  const Rank roots = rooted(shape.collective) ? shape.ranks : 1;
+  if (shape.root < 0 || shape.root >= roots) return fmt::format("root {} is not in 0..{}", shape.root, roots - 1);
+  return "";
+}
+
+// The row with that check in front of its own.
+Algorithm checked(Algorithm row) {
+  row.refusal = [row](const Shape& shape, const AlgorithmOptions& options) {
+    std::string reason = refusal_of_shape(row, shape);
+    return reason.empty() ? row.refusal(shape, options) : reason;
+  };
+  return row;
+}
+
+std::vector<Algorithm> rows() {
+  std::vector<Algorithm> table = {
       tra_algorithm(),
       tra2_algorithm(),
+      linear_algorithm(),
+      pairwise_algorithm(),
+      bruck_algorithm(),
+      ring_algorithm(),
+      recursive_doubling_algorithm(),
+      recursive_halving_algorithm(),
+      binomial_algorithm(),
+      scatter_allgather_algorithm(),
+      swing_algorithm(),
+      swing_latency_algorithm(),
+      mirrored_algorithm(),
+      bucket_algorithm(),
+      hamiltonian_algorithm(),
   };
+  for (Algorithm& row : table) row = checked(std::move(row));
+  return table;
+}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() {
+  static const std::vector<Algorithm> table = rows();
   return table;
 }
 

@@ -7,5 +7,18 @@ namespace colltopo {
 
 Algorithm tra_algorithm();
 Algorithm tra2_algorithm();
+Algorithm linear_algorithm();
+Algorithm pairwise_algorithm();
+Algorithm bruck_algorithm();
+Algorithm ring_algorithm();
+Algorithm recursive_doubling_algorithm();
+Algorithm recursive_halving_algorithm();
+Algorithm binomial_algorithm();
+Algorithm scatter_allgather_algorithm();
+Algorithm swing_algorithm();
+Algorithm swing_latency_algorithm();
+Algorithm mirrored_algorithm();
+Algorithm bucket_algorithm();
+Algorithm hamiltonian_algorithm();
 
 }  // namespace colltopo

@@ -40,13 +40,15 @@ using Elements = std::vector<Element>;
 
 inline Element combined(Reduction reduction, Element left, Element right) {
   switch (reduction) {
-    case Reduction::sum: return left + right;
+    case Reduction::sum:
+      return left + right;
     case Reduction::affine: {
       const auto a = static_cast<std::uint32_t>(left >> 32), b = static_cast<std::uint32_t>(left);
       const auto c = static_cast<std::uint32_t>(right >> 32), d = static_cast<std::uint32_t>(right);
       return static_cast<Element>(a * c) << 32 | static_cast<std::uint32_t>(a * d + b);
     }
-    case Reduction::digest: return (left * 0x9E3779B97F4A7C15u ^ (right >> 7)) + 3 * right;
+    case Reduction::digest:
+      return (left * 0x9E3779B97F4A7C15u ^ (right >> 7)) + 3 * right;
   }
   return 0;
 }
@@ -64,8 +66,8 @@ struct Trial {
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Trial& trial) {
-  return out << "count " << trial.count << (trial.counts.empty() ? "" : " with a count per rank") << ", " << trial.segments
-             << " segments, " << (trial.pace == Pace::free ? "free" : "stepped") << " pace, "
+  return out << "count " << trial.count << (trial.counts.empty() ? "" : " with a count per rank") << ", "
+             << trial.segments << " segments, " << (trial.pace == Pace::free ? "free" : "stepped") << " pace, "
              << (trial.protocol == Protocol::eager ? "eager" : "rendezvous") << (trial.in_place ? ", in place" : "")
              << ", reduction " << static_cast<int>(trial.reduction) << ", seed " << trial.seed;
 }
@@ -87,11 +89,14 @@ inline std::size_t elements_before(const Trial& trial, Rank j) {
 inline std::size_t input_elements(const Shape& shape, const Trial& trial, Rank rank) {
   switch (shape.collective) {
     case Collective::alltoall:
-    case Collective::reduce_scatter: return elements_before(trial, shape.ranks);
+    case Collective::reduce_scatter:
+      return elements_before(trial, shape.ranks);
     case Collective::allgather:
     case Collective::allreduce:
-    case Collective::reduce: return trial.count;
-    case Collective::bcast: return rank == shape.root ? trial.count : 0;
+    case Collective::reduce:
+      return trial.count;
+    case Collective::bcast:
+      return rank == shape.root ? trial.count : 0;
   }
   return 0;
 }
@@ -110,7 +115,8 @@ inline Element reduced(const std::vector<Elements>& inputs, Reduction reduction,
 }
 
 /// The rank's output by MPI's definition; empty where the rank has none that counts.
-inline Elements expected_output(const Shape& shape, const Trial& trial, const std::vector<Elements>& inputs, Rank rank) {
+inline Elements expected_output(const Shape& shape, const Trial& trial, const std::vector<Elements>& inputs,
+                                Rank rank) {
   Elements output;
   const std::size_t own = elements_of(trial, rank);
   switch (shape.collective) {
@@ -219,8 +225,8 @@ inline ::testing::AssertionResult runs_right(const Schedule& schedule, const Tri
 inline std::vector<Trial> trials_of(const Schedule& schedule, const Verdict& verdict, std::uint64_t seed) {
   const Shape& shape = schedule.shape;
   const bool whole_vector = shape.collective == Collective::allreduce || rooted(shape.collective);
-  const auto chunks = static_cast<std::size_t>(
-      shape.collective == Collective::allreduce ? shape.ranks * shape.chunks : shape.chunks);
+  const auto chunks =
+      static_cast<std::size_t>(shape.collective == Collective::allreduce ? shape.ranks * shape.chunks : shape.chunks);
   const std::size_t uneven = chunks + chunks / 2 + (whole_vector ? 3 : 1);
 
   std::vector<Trial> trials;

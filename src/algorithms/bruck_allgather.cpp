@@ -1,0 +1,82 @@
+// Bruck's allgather (Bruck et al. 1997, the concatenation algorithm) with radix r, without rotation.
+//
+// Before stage x a rank has the blocks of the r^x ranks from itself on; in round (x, z) it gets the next as many from
+// the rank z r^x ahead, or what is missing at the end of the circle. Every block arrives once, at its place in output,
+// so that the reversed program is a reduce-scatter of any number of ranks with the least data in ceil(log_r ranks)
+// stages.
+
+#include "algorithms/bruck_allgather.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "algorithms/properties.h"
+#include "algorithms/refusal.h"
+#include "algorithms/table.h"
+
+namespace colltopo {
+
+namespace {
+
+// Calls visit(distance, blocks) for every round.
+template <typename Visit>
+void each_round(Rank ranks, int radix, Visit visit) {
+  for (std::int64_t held = 1; held < ranks; held *= radix) {
+    for (std::int64_t distance = held; distance < ranks && distance < held * radix; distance += held) {
+      visit(static_cast<Rank>(distance), static_cast<Rank>(std::min(held, ranks - distance)));
+    }
+  }
+}
+
+int radix_of(const AlgorithmOptions& options) { return options.radix == 0 ? 2 : options.radix; }
+
+}  // namespace
+
+Program bruck_allgather(const Shape& shape, Rank rank, int radix) {
+  const Rank ranks = shape.ranks;
+  const Chunk chunks = shape.chunks;
+  const auto blocks_from = [&](Rank first, Rank count) {  // around the end of the circle: two runs
+    const Rank before_end = std::min(count, ranks - first);
+    return Runs{{Buffer::output, first * chunks, before_end * chunks},
+                {Buffer::output, 0, (count - before_end) * chunks}};
+  };
+
+  ProgramBuilder program(shape, rank);
+  program.copy({{Buffer::input, 0, chunks}}, {{Buffer::output, rank * chunks, chunks}});
+  Step step = 0;
+  each_round(ranks, radix, [&](Rank distance, Rank blocks) {
+    const Rank ahead = (rank + distance) % ranks;
+    program.step(++step);
+    program.send(blocks_from(rank, blocks), (rank - distance + ranks) % ranks);
+    program.recv(blocks_from(ahead, blocks), ahead);
+  });
+  return std::move(program).build();
+}
+
+Step bruck_allgather_steps(Rank ranks, int radix) {
+  Step steps = 0;
+  each_round(ranks, radix, [&](Rank, Rank) { ++steps; });
+  return steps;
+}
+
+Algorithm bruck_algorithm() {
+  return {
+      .name = "bruck",
+      .about = "Bruck's allgather: ceil(log2 ranks) steps, or more and shorter messages with a larger radix",
+      .collectives = {Collective::allgather},
+      .refusal =
+          [](const Shape& shape, const AlgorithmOptions& options) {
+            return options.radix == 0 ? "" : refusal_of_radix("radix", options.radix, shape.ranks);
+          },
+      .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
+      .program = [](const Shape& shape, Rank rank,
+                    const AlgorithmOptions& options) { return bruck_allgather(shape, rank, radix_of(options)); },
+      .describe = [](const Shape&,
+                     const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(options)); },
+      .properties = properties_of_derived,
+  };
+}
+
+}  // namespace colltopo

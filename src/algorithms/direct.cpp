@@ -1,0 +1,70 @@
+// All-to-all without forwarding: linear posts everything at once, pairwise makes one exchange a step.
+//
+// Both start with the neighbour and go round, so that no rank is everybody's first target. Linear lists its sends
+// first, for a program must make sense one op at a time; the executor posts the receives before them. Pairwise
+// exchanges with rank XOR step on a power of two, which makes every message meet its answer; else it sends `step`
+// places ahead and receives from `step` places behind.
+
+#include "algorithms/properties.h"
+#include "algorithms/refusal.h"
+#include "algorithms/table.h"
+
+namespace colltopo {
+
+namespace {
+
+Run block(Buffer buffer, const Shape& shape, Rank rank) { return {buffer, rank * shape.chunks, shape.chunks}; }
+
+Program linear(const Shape& shape, Rank rank, const AlgorithmOptions&) {
+  ProgramBuilder program(shape, rank);
+  const Rank ranks = shape.ranks;
+  program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
+  program.step(1);
+  for (Rank i = 1; i < ranks; ++i) {
+    const Rank to = (rank + i) % ranks;
+    program.send({block(Buffer::input, shape, to)}, to);
+  }
+  for (Rank i = 1; i < ranks; ++i) {
+    const Rank from = (rank - i + ranks) % ranks;
+    program.recv({block(Buffer::output, shape, from)}, from);
+  }
+  return std::move(program).build();
+}
+
+Program pairwise(const Shape& shape, Rank rank, const AlgorithmOptions&) {
+  ProgramBuilder program(shape, rank);
+  const Rank ranks = shape.ranks;
+  program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
+  for (Rank i = 1; i < ranks; ++i) {
+    const Rank to = power_of_two(ranks) ? rank ^ i : (rank + i) % ranks;
+    const Rank from = power_of_two(ranks) ? rank ^ i : (rank - i + ranks) % ranks;
+    program.step(i);
+    program.send({block(Buffer::input, shape, to)}, to);
+    program.recv({block(Buffer::output, shape, from)}, from);
+  }
+  return std::move(program).build();
+}
+
+Algorithm all_to_all(std::string_view name, std::string_view about,
+                     Program (*program)(const Shape&, Rank, const AlgorithmOptions&)) {
+  return {
+      .name = name,
+      .about = about,
+      .collectives = {Collective::alltoall},
+      .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
+      .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
+      .program = program,
+      .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
+      .properties = properties_of_alltoall,
+  };
+}
+
+}  // namespace
+
+Algorithm linear_algorithm() { return all_to_all("linear", "every block straight to its owner, all at once", linear); }
+
+Algorithm pairwise_algorithm() {
+  return all_to_all("pairwise", "every block straight to its owner, one exchange a step", pairwise);
+}
+
+}  // namespace colltopo

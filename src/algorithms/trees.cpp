@@ -1,0 +1,124 @@
+// Binomial trees from any root, and broadcast as scatter and allgather (van de Geijn).
+//
+// Ranks are counted from the root on. In the binomial tree, number v with its lowest set bit removed is v's parent, and
+// larger subtrees are served first. Scatter-allgather cuts the vector into one chunk per rank: the tree hands every
+// subtree its own stretch of chunks, then a ring passes the chunks on to those that lack them; nobody gets a chunk
+// twice, so that reversed both are reduces to the root.
+
+#include <algorithm>
+
+#include "algorithms/properties.h"
+#include "algorithms/table.h"
+#include "colltopo/derive.h"
+
+namespace colltopo {
+
+namespace {
+
+class Tree {
+ public:
+  Tree(const Shape& shape, Rank rank)
+      : ranks_(shape.ranks), root_(shape.root), number_((rank - shape.root + shape.ranks) % shape.ranks) {
+    for (Rank reach = 1; reach < ranks_; reach *= 2) ++steps_;
+  }
+
+  Rank number() const { return number_; }
+  Rank rank_of(Rank number) const { return (root_ + number) % ranks_; }
+  /// How many numbers, from v on, are in v's subtree.
+  Rank subtree(Rank v) const { return v == 0 ? ranks_ : std::min(v & -v, ranks_ - v); }
+  Step steps() const { return steps_; }
+
+  /// Calls receive(step, parent) once unless this is the root, then send(step, child) for every child.
+  template <typename Receive, typename Send>
+  void walk(Receive receive, Send send) const {
+    for (Step step = 1; step <= steps_; ++step) {
+      const Rank reach = Rank{1} << (steps_ - step);
+      if (number_ % (2 * reach) == reach) receive(step, number_ - reach);
+      if (number_ % (2 * reach) == 0 && number_ + reach < ranks_) send(step, number_ + reach);
+    }
+  }
+
+ private:
+  Rank ranks_, root_, number_;
+  Step steps_ = 0;
+};
+
+Shape bcast_shape(const Shape& shape) { return {Collective::bcast, shape.ranks, shape.chunks, shape.root}; }
+
+Buffer held(const Tree& tree) { return tree.number() == 0 ? Buffer::input : Buffer::output; }
+
+Program binomial_bcast(const Shape& shape, Rank rank) {
+  const Tree tree(shape, rank);
+  ProgramBuilder program(shape, rank);
+  tree.walk(
+      [&](Step step, Rank parent) {
+        program.step(step).recv({{Buffer::output, 0, shape.chunks}}, tree.rank_of(parent));
+      },
+      [&](Step step, Rank child) {
+        program.step(step).send({{held(tree), 0, shape.chunks}}, tree.rank_of(child));
+      });
+  return std::move(program).build();
+}
+
+Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
+  const Tree tree(shape, rank);
+  const Rank ranks = shape.ranks, v = tree.number();
+  ProgramBuilder program(shape, rank);
+  tree.walk(
+      [&](Step step, Rank parent) {
+        program.step(step).recv({{Buffer::output, v, tree.subtree(v)}}, tree.rank_of(parent));
+      },
+      [&](Step step, Rank child) {
+        program.step(step).send({{held(tree), child, tree.subtree(child)}}, tree.rank_of(child));
+      });
+  // In step s of the ring, number v gets chunk v - s, unless it came with v's subtree: those are the last ones.
+  const auto gets = [&](Rank number, Step s) { return s <= ranks - tree.subtree(number); };
+  const Rank next = (v + 1) % ranks;
+  for (Step s = 1; s < ranks; ++s) {
+    program.step(tree.steps() + s);
+    if (gets(next, s)) program.send({{held(tree), (v + 1 - s + ranks) % ranks, 1}}, tree.rank_of(next));
+    if (gets(v, s)) program.recv({{Buffer::output, (v - s + ranks) % ranks, 1}}, tree.rank_of(v - 1));
+  }
+  return std::move(program).build();
+}
+
+Program bcast_or_reduce(const Shape& shape, Program bcast, Step steps) {
+  return shape.collective == Collective::reduce ? reduce_from(bcast, steps) : bcast;
+}
+
+}  // namespace
+
+Algorithm binomial_algorithm() {
+  return {
+      .name = "binomial",
+      .about = "binomial tree from the root: ceil(log2 ranks) steps, the whole vector in each",
+      .collectives = {Collective::bcast, Collective::reduce},
+      .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
+      .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
+      .program =
+          [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
+            return bcast_or_reduce(shape, binomial_bcast(bcast_shape(shape), rank), Tree(shape, rank).steps());
+          },
+      .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
+      .properties = properties_of_derived,
+  };
+}
+
+Algorithm scatter_allgather_algorithm() {
+  return {
+      .name = "scatter-allgather",
+      .about = "broadcast as binomial scatter and ring allgather, reduce as its reversal: for large vectors",
+      .collectives = {Collective::bcast, Collective::reduce},
+      .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
+      .chunks = [](const Shape& shape, const AlgorithmOptions&) { return shape.ranks; },
+      .program =
+          [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
+            return bcast_or_reduce(shape, scatter_allgather_bcast(bcast_shape(shape), rank),
+                                   Tree(shape, rank).steps() + shape.ranks - 1);
+          },
+      .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
+      .properties = properties_of_derived,
+  };
+}
+
+}  // namespace colltopo
