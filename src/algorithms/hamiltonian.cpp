@@ -59,10 +59,6 @@ std::string hamiltonian_refusal(const Shape& shape, const AlgorithmOptions& opti
   return {};
 }
 
-Chunk hamiltonian_chunks(const Shape& shape, const AlgorithmOptions& options) {
-  return Torus(shape, options).ports(options.multiport);
-}
-
 // Port k goes forward on cycle k; the ports of the second half go backward.
 Program hamiltonian(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   const auto cycles = cycles_of(Torus(shape, options), shape.ranks, shape.chunks > 1);
@@ -106,9 +102,10 @@ Algorithm hamiltonian_algorithm() {
   row.collectives = {Collective::allgather, Collective::reduce_scatter, Collective::allreduce, Collective::bcast,
                      Collective::reduce};
   row.refusal = hamiltonian_refusal;
-  row.chunks = hamiltonian_chunks;
+  row.chunks = chunks_for_ports;
   row.program = hamiltonian;
   row.describe = torus_description;
+  row.properties = derived_properties;
   return row;
 }
 

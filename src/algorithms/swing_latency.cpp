@@ -5,8 +5,9 @@
 // sides fold first (2.3.2): the odd coordinates of neighbour pairs give their vector to the even ones, dimension by
 // dimension, and get the result last; in between Swing runs on the places that are left. Two steps per such dimension.
 //
-// Operands are taken in the order of ranks, but from eight places on the ranks of a ring reduce in different orders: use
-// the bandwidth-optimal version where equal bits are asked for.
+// Operands are taken in the order of coordinates as the port sees them. That gives the same expression on every rank as
+// long as no side has more than four places; from eight places on it cannot, because the sets of ranks that have been
+// reduced overlap without being equal: where equal bits are asked for, use the bandwidth-optimal version.
 
 #include <algorithm>
 
@@ -24,12 +25,13 @@ struct Meeting {
   Step step = 1;
   Rank peer = 0;
   bool sends = false, receives = false;
+  bool peer_first = false;  // what arrives is the left operand
 };
 
 // What a rank does for one port, in order of steps.
 struct Course {
-  std::vector<Meeting> reducing;  // what arrives is reduced
-  std::vector<Meeting> spreading; // what moves is the result
+  std::vector<Meeting> reducing;   // what arrives is reduced
+  std::vector<Meeting> spreading;  // what moves is the result
 };
 
 // Swing among the ranks that are folded in no dimension, seen from `rank`, for a plain or mirrored port.
@@ -40,7 +42,7 @@ Course course_of(const Torus& torus, Rank rank, int first, bool is_mirrored) {
 
   std::vector<int> folding, doublings;
   for (int i = 0; i < dimensions; ++i) {
-    if (Fold((torus.side((first + i) % dimensions))).pairs() > 0) folding.push_back((first + i) % dimensions);
+    if (Fold(torus.side((first + i) % dimensions)).pairs() > 0) folding.push_back((first + i) % dimensions);
   }
   for (int d = 0; d < dimensions; ++d) doublings.push_back(log2_ceiling(Fold(torus.side(d)).places()));
   const std::vector<Turn> turns = alternating_turns(doublings, first);
@@ -56,16 +58,18 @@ Course course_of(const Torus& torus, Rank rank, int first, bool is_mirrored) {
     if (!fold.paired(coordinate)) continue;
     folded = fold.folded(coordinate);
     const Rank peer = peer_at(d, fold.partner(coordinate));
-    course.reducing.push_back({step, peer, folded, !folded});
-    course.spreading.push_back({last + 1 - step, peer, !folded, folded});
+    course.reducing.push_back({step, peer, folded, !folded, false});
+    course.spreading.push_back({last + 1 - step, peer, !folded, folded, false});
   }
   std::reverse(course.spreading.begin(), course.spreading.end());
   if (folded) return course;
   for (const Turn& turn : turns) {
-    const Fold fold(torus.side(turn.dimension));
-    const Rank place = fold.place_of(seen(turn.dimension, torus.coordinate(rank, turn.dimension)));
-    const Rank peer = fold.coordinate_at(swing_peer(fold.places(), place, turn.ring_step));
-    course.reducing.push_back({folds + turn.step, peer_at(turn.dimension, peer), true, true});
+    const int d = turn.dimension;
+    const Fold fold(torus.side(d));
+    const Rank place = fold.place_of(seen(d, torus.coordinate(rank, d)));
+    const Rank peer = swing_peer(fold.places(), place, turn.ring_step);
+    course.reducing.push_back(
+        {folds + turn.step, peer_at(d, fold.coordinate_at(peer)), true, true, peer < place});
   }
   return course;
 }
@@ -77,7 +81,7 @@ class Accumulator {
   Accumulator(ProgramBuilder& program, Course course, Lane lane, Chunk first, Chunk count)
       : program_(program), course_(std::move(course)), lane_(lane), first_(first), count_(count) {
     for (std::size_t i = 0; i < course_.reducing.size(); ++i) {
-      if (course_.reducing[i].receives && course_.reducing[i].peer > program.rank()) last_moving_ = i;
+      if (course_.reducing[i].receives && !course_.reducing[i].peer_first) last_moving_ = i;
       ends_here_ = ends_here_ && course_.reducing[i].receives;
     }
     if (ends_here_ && last_moving_ == k_never) move_to({Buffer::output, first_, count_});
@@ -112,7 +116,7 @@ class Accumulator {
     const bool moving_last = next_ - 1 == last_moving_ && ends_here_ && at_.buffer == Buffer::scratch;
     const Run arrived = moving_last ? Run{Buffer::output, first_, count_} : free_bank();
     program_.recv({arrived}, meeting.peer, lane_);
-    if (meeting.peer > program_.rank()) {
+    if (!meeting.peer_first) {
       program_.reduce({at_}, {arrived});
       at_ = arrived;
     } else {
@@ -164,6 +168,17 @@ Program swing_latency(const Shape& shape, Rank rank, const AlgorithmOptions& opt
   return std::move(program).build();
 }
 
+Properties properties_of(const Shape& shape, const AlgorithmOptions& options) {
+  const Torus torus(shape, options);
+  const int dimensions = torus.dimensions();
+  bool few_places = true;
+  for (int d = 0; d < dimensions; ++d) few_places = few_places && Fold(torus.side(d)).places() <= 4;
+  const bool mirrors = torus.ports(options.multiport) > 1 && shape.ranks > 2;
+  return {.in_place = true,
+          .keeps_rank_order = few_places && dimensions <= 1 && !mirrors,
+          .same_on_all_ranks = few_places};
+}
+
 }  // namespace
 
 Algorithm swing_latency_algorithm() {
@@ -175,6 +190,7 @@ Algorithm swing_latency_algorithm() {
   row.chunks = chunks_for_ports;
   row.program = swing_latency;
   row.describe = torus_description;
+  row.properties = properties_of;
   return row;
 }
 

@@ -74,6 +74,7 @@ class TorusAllgather {
       p.mirrored = port >= dimensions && dimensions > 0;
       p.turns = turns_of(order, steps, dimensions == 0 ? 0 : port % dimensions);
       for (int d = 0; d < dimensions; ++d) p.held.push_back({torus.coordinate(rank, d)});
+      p.arrived.resize(p.held.size());
       ports_.push_back(std::move(p));
     }
     if (order == DimensionOrder::alternating) {
@@ -120,7 +121,8 @@ class TorusAllgather {
     bool mirrored = false;
     std::vector<Turn> turns;
     std::size_t next = 0;
-    std::vector<Coordinates> held;  // [dimension]
+    std::vector<Coordinates> held;     // [dimension], but for
+    std::vector<Coordinates> arrived;  // [dimension] in any order
   };
 
   static void keep(Coordinates& coordinates, Rank wanted) {
@@ -131,17 +133,23 @@ class TorusAllgather {
   void take(Port& port, Lane lane, const Turn& turn) {
     const auto d = static_cast<std::size_t>(turn.dimension);
     const auto& exchanges = rings_[port.mirrored ? 1 : 0][d][static_cast<std::size_t>(turn.ring_step)];
-    Coordinates arrived;
+    for (std::size_t other = 0; other < port.held.size(); ++other) {
+      if (other != d) settle(port, other);
+    }
     for (const Exchange& exchange : exchanges) {
       const Rank peer = torus_.moved(program_.rank(), turn.dimension, exchange.peer);
       program_.send(from_input_if_own(blocks(port, lane, d, exchange.send), lane), peer, lane);
       program_.recv(blocks(port, lane, d, exchange.recv), peer, lane);
-      arrived.insert(arrived.end(), exchange.recv.begin(), exchange.recv.end());
+      port.arrived[d].insert(port.arrived[d].end(), exchange.recv.begin(), exchange.recv.end());
     }
-    std::sort(arrived.begin(), arrived.end());
-    Coordinates both;
-    std::merge(port.held[d].begin(), port.held[d].end(), arrived.begin(), arrived.end(), std::back_inserter(both));
-    port.held[d] = std::move(both);
+  }
+
+  // Adds what has arrived in dimension d to what is held there, once steps in other dimensions need it.
+  static void settle(Port& port, std::size_t d) {
+    if (port.arrived[d].empty()) return;
+    port.held[d].insert(port.held[d].end(), port.arrived[d].begin(), port.arrived[d].end());
+    std::sort(port.held[d].begin(), port.held[d].end());
+    port.arrived[d].clear();
   }
 
   // The port's chunks of all blocks whose coordinate is one of `here` in `dimension` and held in the others.
@@ -192,6 +200,14 @@ Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllg
   throw Error(fmt::format("{} cannot be derived from an allgather", name(shape.collective)));
 }
 
+Properties derived_properties(const Shape& shape, const AlgorithmOptions&) {
+  const bool alone = shape.ranks == 1;
+  const bool pair_in_order = shape.collective == Collective::reduce && shape.ranks == 2 && shape.root == 1;
+  return {.in_place = shape.collective != Collective::reduce_scatter,
+          .keeps_rank_order = reduces(shape.collective) && (alone || pair_in_order),
+          .same_on_all_ranks = reduces(shape.collective)};
+}
+
 Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, DimensionOrder order,
                          const RingAllgather& ring) {
   TorusAllgather whole({Collective::allgather, shape.ranks, shape.chunks, 0}, rank, torus, ring, order);
@@ -213,6 +229,7 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
     return torus_collective(shape, rank, Torus(shape, options), order, ring);
   };
   row.describe = torus_description;
+  row.properties = derived_properties;
   return row;
 }
 

@@ -39,6 +39,9 @@ Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, Dime
 using MakeAllgather = std::function<Program(const Shape& shape, std::optional<Rank> origin)>;
 Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllgather& allgather);
 
+/// Of collectives made by collective_from_allgather: operands meet in the order in which they arrive.
+Properties derived_properties(const Shape& shape, const AlgorithmOptions& options);
+
 /// The row of the table of an algorithm that is a torus_collective.
 Algorithm torus_algorithm(std::string_view name, std::string_view about, DimensionOrder order, RingAllgather ring);
 
