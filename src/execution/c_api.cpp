@@ -1,0 +1,85 @@
+// The C API: nothing thrown gets past guard().
+
+#include <memory>
+
+#include "colltopo/colltopo.h"
+#include "execution/comm.h"
+
+struct colltopo_comm {
+  colltopo_comm(int rank, int ranks, const colltopo_callbacks& callbacks) : comm(rank, ranks, callbacks) {}
+  colltopo::Comm comm;
+};
+
+namespace {
+
+using colltopo::Collective;
+
+thread_local std::string last_error;
+
+// The value of `body`, or `otherwise` with colltopo_last_error() set.
+template <class Result, class Body>
+Result guard(Result otherwise, const Body& body) noexcept {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    try {
+      last_error = error.what();
+    } catch (const std::bad_alloc&) {
+      last_error.clear();
+    }
+    return otherwise;
+  }
+}
+
+int run(colltopo_comm* comm, Collective collective, const colltopo_call* call) noexcept {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.run(collective, *call); });
+}
+
+}  // namespace
+
+extern "C" {
+
+colltopo_comm* colltopo_comm_create(int rank, int ranks, const colltopo_callbacks* callbacks) {
+  if (callbacks == nullptr || rank < 0 || rank >= ranks) return nullptr;
+  return guard<colltopo_comm*>(nullptr,
+                               [&] { return std::make_unique<colltopo_comm>(rank, ranks, *callbacks).release(); });
+}
+
+void colltopo_comm_free(colltopo_comm* comm) { delete comm; }
+
+int colltopo_comm_set(colltopo_comm* comm, const char* name, const char* value) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] {
+    comm->comm.set(name, value);
+    return static_cast<int>(COLLTOPO_SUCCESS);
+  });
+}
+
+const colltopo_setting* colltopo_settings(void) { return colltopo::setting_table().data(); }
+
+int colltopo_alltoall(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::alltoall, call); }
+int colltopo_allgather(colltopo_comm* comm, const colltopo_call* call) {
+  return run(comm, Collective::allgather, call);
+}
+int colltopo_reduce_scatter(colltopo_comm* comm, const colltopo_call* call) {
+  return run(comm, Collective::reduce_scatter, call);
+}
+int colltopo_allreduce(colltopo_comm* comm, const colltopo_call* call) {
+  return run(comm, Collective::allreduce, call);
+}
+int colltopo_bcast(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::bcast, call); }
+int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::reduce, call); }
+
+int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call) {
+  return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
+}
+
+const char* colltopo_last_error(void) { return last_error.c_str(); }
+
+const colltopo_counter* colltopo_counters(void) { return colltopo::counter_table().data(); }
+unsigned long long colltopo_counter_value(size_t index) { return colltopo::counter_value(index); }
+
+size_t colltopo_comm_memory(const colltopo_comm* comm) { return sizeof(*comm) + comm->comm.memory_bytes(); }
+
+const char* colltopo_version(void) { return COLLTOPO_VERSION; }
+
+}  // extern "C"

@@ -1,0 +1,343 @@
+// Decisions and plans of one communicator. Everything that decides is equal on all ranks: settings (compared once), the
+// placement of ranks, and of a call only bytes, root and the operation's properties.
+
+#include "execution/comm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "colltopo/error.h"
+#include "colltopo/text.h"
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t index_of(Collective collective) { return static_cast<std::size_t>(collective); }
+constexpr std::size_t k_most_plans = 64;
+constexpr std::size_t k_most_decisions = 1024;
+constexpr std::size_t k_most_segments = 64;
+
+std::size_t largest_shard(const colltopo_call& call, Rank ranks) {
+  return call.counts == nullptr ? call.count : *std::max_element(call.counts, call.counts + ranks);
+}
+
+// The row of an algorithm in the table; the row after the last stands for files.
+std::size_t row_of(const Algorithm* algorithm) {
+  return algorithm == nullptr ? algorithms().size() : static_cast<std::size_t>(algorithm - algorithms().data());
+}
+
+std::string group_text(const std::vector<int>& group_of) {
+  std::string text;
+  for (const int group : group_of) text += std::to_string(group) + ",";
+  return text;
+}
+
+}  // namespace
+
+std::size_t Comm::DecisionHash::operator()(const DecisionKey& key) const {
+  std::size_t hash = key.bytes * 0x9E3779B97F4A7C15ull;
+  for (const auto part : {index_of(key.collective), key.element_size, static_cast<std::size_t>(key.root),
+                          static_cast<std::size_t>(key.op_properties)}) {
+    hash = (hash ^ part) * 0x9E3779B97F4A7C15ull;
+  }
+  return hash ^ (hash >> 32);
+}
+
+Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
+    : rank_(rank), ranks_(ranks), callbacks_(callbacks), transport_(callbacks) {}
+
+void Comm::say(int level, const std::string& line) const noexcept {
+  if (callbacks_.say != nullptr && level <= settings_.verbose) callbacks_.say(callbacks_.context, level, line.c_str());
+}
+
+void Comm::set(std::string_view name, std::string_view value) {
+  try {
+    settings_.set(name, value);
+  } catch (const Error& error) {
+    // Ranks compare their settings at the first call, so a fault that not all of them have is seen there.
+    settings_.canonical += fmt::format("{}={} (refused)\n", name, value);
+    const std::string line = fmt::format("{}; using the next component", error.what());
+    if (const auto collective = Settings::concerns(name)) {
+      declined_[index_of(*collective)] = true;
+    } else {
+      declined_.fill(true);
+    }
+    throw Error(line);
+  }
+}
+
+void Comm::decline_for_ever(Collective collective, const std::string& why) {
+  declined_[index_of(collective)] = true;
+  say(0, fmt::format("{}: {}; using the next component", name(collective), why));
+}
+
+void Comm::first_call() {
+  ready_ = true;
+  node_of_.assign(static_cast<std::size_t>(ranks_), 0);
+  agree_on_settings();
+  if (std::ranges::all_of(declined_, [](bool declined) { return declined; })) return;
+  find_groups();
+  chooser_ = std::make_unique<Chooser>(ranks_, Placement{node_of_, settings_.dimensions}, settings_.machine, options_);
+}
+
+void Comm::agree_on_settings() {
+  if (callbacks_.agree == nullptr) return;
+  // 62 bits of the hash, so that the negative is a long long as well.
+  const auto hash = static_cast<long long>(std::hash<std::string>{}(settings_.canonical) >> 2);
+  long long least = hash, most = -hash;
+  const int code = callbacks_.agree(callbacks_.context, &least) != 0 ? 1 : callbacks_.agree(callbacks_.context, &most);
+  if (code == 0 && least == -most) return;
+  declined_.fill(true);
+  say(0, "ranks of this communicator have different settings; all must have the same; using the next component");
+}
+
+void Comm::find_groups() {
+  options_ = settings_.options;
+  if (callbacks_.locality != nullptr && callbacks_.locality(callbacks_.context, COLLTOPO_NODE, node_of_.data()) != 0) {
+    node_of_.assign(node_of_.size(), 0);
+  }
+  if (settings_.group.size > 0) {
+    options_.group = settings_.group.size;
+  } else {
+    options_.group_of = node_of_;
+    if (settings_.group.level != COLLTOPO_NODE && callbacks_.locality != nullptr) {
+      callbacks_.locality(callbacks_.context, settings_.group.level, options_.group_of.data());
+    }
+  }
+  std::size_t product = 1;
+  for (const int side : settings_.dimensions) product *= static_cast<std::size_t>(side);
+  const auto nodes = static_cast<std::size_t>(Placement{node_of_, {}}.nodes());
+  if (!settings_.dimensions.empty() && product != nodes) {
+    // A communicator on part of the machine has no such shape; its own nodes count as a crossbar.
+    say(1, fmt::format("topology {} has {} nodes, this communicator {}; taken as a crossbar", settings_.topology,
+                       product, nodes));
+    settings_.dimensions.clear();
+  }
+  // With one rank per node the ranks form the torus themselves.
+  if (nodes == static_cast<std::size_t>(ranks_)) options_.dimensions = settings_.dimensions;
+}
+
+const Comm::Decision& Comm::decide(Collective collective, const colltopo_call& call) {
+  const bool has_root = rooted(collective);
+  const DecisionKey key{collective, largest_shard(call, ranks_) * call.element_size, call.element_size,
+                        has_root ? call.root : 0, reduces(collective) ? call.op_properties : 0};
+  if (const auto found = decisions_.find(key); found != decisions_.end()) return found->second;
+  if (decisions_.size() >= k_most_decisions) decisions_.clear();
+  const Request request{collective, key.root, key.bytes, (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0,
+                        (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0};
+  Decision decision = decided(collective, request);
+  const std::size_t whole =
+      collective == Collective::allreduce ? key.bytes / static_cast<std::size_t>(ranks_) : key.bytes;
+  if (settings_.segment_bytes > 0) {
+    decision.segments = static_cast<int>(
+        std::clamp<std::size_t>((whole + settings_.segment_bytes - 1) / settings_.segment_bytes, 1, k_most_segments));
+  }
+  return decisions_.emplace(key, std::move(decision)).first->second;
+}
+
+Comm::Decision Comm::decided(Collective collective, const Request& request) {
+  const Forced& forced = settings_.forced[index_of(collective)];
+  Candidate chosen;
+  std::string source = "model";
+  switch (forced.kind) {
+    case Forced::Kind::fallback:
+      chosen.name = "fallback";
+      source = "parameter";
+      break;
+    case Forced::Kind::file:
+      return decided_by_file(collective, forced);
+    case Forced::Kind::automatic:
+      chosen = chooser_->choose(request);
+      break;
+    case Forced::Kind::algorithm: {
+      source = "parameter";
+      AlgorithmOptions options = options_;
+      const AlgorithmOptions& given = forced.options;
+      if (given.radix > 0) options.radix = given.radix;
+      if (given.intra_radix > 0) options.intra_radix = given.intra_radix;
+      if (given.inter_radix > 0) options.inter_radix = given.inter_radix;
+      if (given.group > 0) options.group = given.group, options.group_of.clear();
+      options.multiport = given.multiport;
+      chosen = chooser_->price(*forced.algorithm, options, request);
+      if (!chosen.excluded.empty()) {
+        // The operation's properties may differ from call to call, what the shape refuses does not.
+        const std::string line = fmt::format("{}: {} {}; using the next component", name(collective),
+                                             forced.algorithm->name, chosen.excluded);
+        if (!said_[index_of(collective)]) say(0, line);
+        said_[index_of(collective)] = true;
+        chosen.algorithm = nullptr;
+      }
+      break;
+    }
+  }
+  Decision decision{chosen.algorithm, false, chosen.options, chosen.name, 1};
+  if (rank_ == 0 && settings_.verbose > 0) {
+    say(1,
+        fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({}, predicted {:.3g} us)", name(collective),
+                    request.bytes, ranks_, Placement{node_of_, {}}.nodes(), chosen.name, source, chosen.seconds * 1e6));
+  }
+  return decision;
+}
+
+// Every rank loads its own section; if one cannot, none uses the file.
+Comm::Decision Comm::decided_by_file(Collective collective, const Forced& forced) {
+  std::optional<Program>& program = from_file_[index_of(collective)];
+  Decision decision{nullptr, true, {}, "file:" + forced.path, 1};
+  if (program) return decision;
+  std::string fault;
+  try {
+    const ScheduleHeader header = read_header(forced.path);
+    if (header.shape.collective != collective)
+      fault = fmt::format("{} is a schedule of {}", forced.path, name(header.shape.collective));
+    else if (header.shape.ranks != ranks_)
+      fault = fmt::format("{} is for {} ranks, this communicator has {}", forced.path, header.shape.ranks, ranks_);
+    else
+      program = read_program(forced.path, rank_);
+  } catch (const std::exception& error) {
+    fault = error.what();
+  }
+  long long good = fault.empty() ? 1 : 0;
+  if (callbacks_.agree != nullptr && callbacks_.agree(callbacks_.context, &good) != 0) good = 0;
+  if (good == 1) {
+    if (rank_ == 0) say(1, fmt::format("{} on {} ranks: {} (parameter)", name(collective), ranks_, decision.name));
+    return decision;
+  }
+  program.reset();
+  if (fault.empty())
+    declined_[index_of(collective)] = true;  // the rank that failed says why
+  else
+    decline_for_ever(collective, fault);
+  decision.file = false;
+  return decision;
+}
+
+bool Comm::serves(Collective collective, const colltopo_call& call) {
+  if (!ready_) first_call();
+  if (declined_[index_of(collective)]) return false;
+  const Decision& decision = decide(collective, call);
+  return decision.file || decision.algorithm != nullptr;
+}
+
+int Comm::run(Collective collective, const colltopo_call& call) {
+  Recent& recent = recent_[index_of(collective)];
+  if (recent.valid && call.counts == nullptr && recent.count == call.count &&
+      recent.element_size == call.element_size && recent.root == call.root &&
+      recent.op_properties == call.op_properties && recent.in_place == call.in_place) {
+    if (recent.served == nullptr) {
+      counts_.add(Counter::fallbacks, 1);
+      return COLLTOPO_DECLINED;
+    }
+    counts_.add(Counter::plan_hits, 1);
+    return run_served(collective, call, *recent.served, 0);
+  }
+  recent.valid = false;
+  if (!serves(collective, call)) {
+    if (ready_) counts_.add(Counter::fallbacks, 1);
+    return COLLTOPO_DECLINED;
+  }
+  const Decision& decision = decide(collective, call);
+  Served* const plan = served(collective, call, decision);
+  const int code = run_served(collective, call, *plan, decision.segments);
+  if (call.counts == nullptr)
+    recent = {call.count, call.element_size, call.root, call.op_properties, call.in_place, true, plan};
+  return code;
+}
+
+Program Comm::program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe) {
+  if (decision.file) {
+    in_place_safe = false;  // only the whole schedule could tell
+    return *from_file_[index_of(collective)];
+  }
+  Shape shape{collective, ranks_, 1, rooted(collective) ? root : 0};
+  shape.chunks = decision.algorithm->chunks(shape, decision.options);
+  in_place_safe = decision.algorithm->properties && decision.algorithm->properties(shape, decision.options).in_place;
+  return decision.algorithm->program(shape, rank_, decision.options);
+}
+
+Comm::Served* Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
+  const bool in_place = call.in_place != 0 && collective != Collective::bcast;
+  const std::string key =
+      fmt::format("{} {} {} {} {}", name(collective), decision.name, group_text(decision.options.group_of),
+                  rooted(collective) ? call.root : 0, in_place);
+  if (const auto found = plans_.find(key); found != plans_.end()) {
+    counts_.add(Counter::plan_hits, 1);
+    return found->second.get();
+  }
+  if (plans_.size() >= k_most_plans) {
+    plans_.clear();
+    recent_.fill({});
+  }
+  bool in_place_safe = false;
+  Program program = program_of(collective, call.root, decision, in_place_safe);
+  const bool copies_input = in_place && !in_place_safe;
+  auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport_);
+  made->copies_input = copies_input;
+  made->counter_row = row_of(decision.algorithm);
+  return plans_.emplace(key, std::move(made)).first->second.get();
+}
+
+void Comm::bind(Served& served, const colltopo_call& call, int segments) {
+  const std::span<const std::size_t> counts = call.counts == nullptr
+                                                  ? std::span<const std::size_t>{}
+                                                  : std::span(call.counts, static_cast<std::size_t>(ranks_));
+  served.execution.bind({call.count, call.element_size, counts, segments, settings_.pace});
+  served.messages_between_nodes = served.bytes_between_nodes = 0;
+  served.execution.for_each_message([&](Rank peer, std::size_t bytes) {
+    if (node_of_[static_cast<std::size_t>(peer)] == node_of_[static_cast<std::size_t>(rank_)]) return;
+    ++served.messages_between_nodes;
+    served.bytes_between_nodes += bytes;
+  });
+}
+
+// `segments` 0: the plan was bound to an equal call by the one before.
+int Comm::run_served(Collective collective, const colltopo_call& call, Served& served, int segments) {
+  if (segments > 0) {
+    // An equal call that follows takes the short way only as long as nothing else has been bound to this plan.
+    for (Recent& recent : recent_) recent.valid = recent.valid && recent.served != &served;
+    bind(served, call, segments);
+  }
+  Call bound{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), call.reduce,
+             call.reduce_context};
+  if (collective == Collective::bcast) {
+    bound.input = bound.output;
+  } else if (call.in_place != 0) {
+    const Shape& shape = served.plan.program().shape();
+    const std::size_t shard = call.count * call.element_size;
+    bound.input = bound.output + (collective == Collective::allgather ? static_cast<std::size_t>(rank_) * shard : 0);
+    if (served.copies_input && shape.input_chunks(rank_) > 0) {
+      const Layout layout = call.counts == nullptr
+                                ? Layout(shape, call.count, call.element_size)
+                                : Layout(shape, {call.counts, static_cast<std::size_t>(ranks_)}, call.element_size);
+      copied_input_.resize(layout.input_bytes(rank_));
+      std::memcpy(copied_input_.data(), bound.input, copied_input_.size());
+      bound.input = copied_input_.data();
+    }
+  }
+  transport_.serve(collective);
+  const int code = served.execution.run(bound);
+  counts_.add(Counter::calls, 1);
+  counts_.add(Counter::bytes, largest_shard(call, ranks_) * call.element_size);
+  counts_.add(Counter::messages, served.execution.messages());
+  counts_.add(Counter::bytes_sent, served.execution.bytes_sent());
+  counts_.add(Counter::messages_between_nodes, served.messages_between_nodes);
+  counts_.add(Counter::bytes_between_nodes, served.bytes_between_nodes);
+  counts_.add_call_of(served.counter_row);
+  if (settings_.verbose > 1) {
+    say(2, fmt::format("{} of {} elements of {} bytes: {} messages, {} bytes sent", name(collective), call.count,
+                       call.element_size, served.execution.messages(), served.execution.bytes_sent()));
+  }
+  return code;
+}
+
+std::size_t Comm::memory_bytes() const {
+  std::size_t bytes = sizeof(*this) + copied_input_.capacity() + node_of_.capacity() * sizeof(int) +
+                      decisions_.size() * sizeof(Decision);
+  for (const auto& [key, served] : plans_)
+    bytes += key.size() + served->plan.memory_bytes() + served->execution.memory_bytes();
+  return bytes;
+}
+
+}  // namespace colltopo

@@ -1,0 +1,98 @@
+// One rank's side of a communicator: decides which schedule serves a call, keeps its plan, runs it.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "colltopo/choice.h"
+#include "colltopo/colltopo.h"
+#include "colltopo/execution.h"
+#include "execution/counters.h"
+#include "execution/settings.h"
+#include "transport/callbacks.h"
+
+namespace colltopo {
+
+class Comm {
+ public:
+  Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks);
+
+  /// Throws Error after having marked what the setting is about as declined for ever.
+  void set(std::string_view name, std::string_view value);
+  /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
+  int run(Collective collective, const colltopo_call& call);
+  bool serves(Collective collective, const colltopo_call& call);
+  std::size_t memory_bytes() const;
+  void say(int level, const std::string& line) const noexcept;
+
+ private:
+  /// A plan in the cache, and how to run it.
+  struct Served {
+    Served(Program program, PlanOptions options, Transport& transport)
+        : plan(std::move(program), options), execution(plan, transport) {}
+    Plan plan;
+    Execution execution;
+    std::size_t counter_row = 0;
+    bool copies_input = false;  // MPI_IN_PLACE with a program that is not in-place safe
+    bool bound = false;
+    unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;  // of one run as bound
+  };
+  /// What was decided for calls of one size.
+  struct Decision {
+    const Algorithm* algorithm = nullptr;  // null: declined, unless `file`
+    bool file = false;
+    AlgorithmOptions options;
+    std::string name;
+    int segments = 1;
+  };
+  /// The last call of a collective, for the common case of many equal ones.
+  struct Recent {
+    std::size_t count = 0, element_size = 0;
+    int root = 0, op_properties = 0, in_place = 0;
+    bool valid = false;
+    Served* served = nullptr;  // null: declined
+  };
+  struct DecisionKey {
+    Collective collective;
+    std::size_t bytes, element_size;
+    int root, op_properties;
+    friend bool operator==(const DecisionKey&, const DecisionKey&) = default;
+  };
+  struct DecisionHash {
+    std::size_t operator()(const DecisionKey& key) const;
+  };
+
+  void first_call();
+  void agree_on_settings();
+  void find_groups();
+  const Decision& decide(Collective collective, const colltopo_call& call);
+  Decision decided(Collective collective, const Request& request);
+  Decision decided_by_file(Collective collective, const Forced& forced);
+  void decline_for_ever(Collective collective, const std::string& why);
+  Served* served(Collective collective, const colltopo_call& call, const Decision& decision);
+  Program program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe);
+  int run_served(Collective collective, const colltopo_call& call, Served& served, int segments);
+  void bind(Served& served, const colltopo_call& call, int segments);
+
+  Rank rank_, ranks_;
+  colltopo_callbacks callbacks_;
+  CallbackTransport transport_;
+  Settings settings_;
+  bool ready_ = false;
+  std::array<bool, k_collectives> declined_{};  // for ever
+  std::array<bool, k_collectives> said_{};
+  std::vector<int> node_of_;
+  AlgorithmOptions options_;  // settings' options with groups found
+  std::unique_ptr<Chooser> chooser_;
+  std::array<Recent, k_collectives> recent_;
+  std::unordered_map<DecisionKey, Decision, DecisionHash> decisions_;
+  std::unordered_map<std::string, std::unique_ptr<Served>> plans_;
+  std::array<std::optional<Program>, k_collectives> from_file_;
+  std::vector<std::byte> copied_input_;
+  Counts counts_;
+};
+
+}  // namespace colltopo

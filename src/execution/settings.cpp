@@ -1,0 +1,225 @@
+#include "execution/settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "colltopo/error.h"
+#include "colltopo/topology.h"
+
+namespace colltopo {
+
+namespace {
+
+int whole_number(std::string_view name, std::string_view value, int least, int most) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size() || number < least || number > most) {
+    throw Error(fmt::format("{} is '{}'; must be a whole number from {} to {}", name, value, least, most));
+  }
+  return number;
+}
+
+std::size_t byte_count(std::string_view name, std::string_view value) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  std::string_view unit(end, static_cast<std::size_t>(value.data() + value.size() - end));
+  const std::size_t scale = unit.empty()                 ? 1
+                            : unit == "K" || unit == "k" ? 1024
+                            : unit == "M" || unit == "m" ? 1048576
+                                                         : 0;
+  if (error != std::errc{} || scale == 0 || number > (std::size_t{1} << 40)) {
+    throw Error(fmt::format("{} is '{}'; must be a number of bytes such as 65536, 64K or 1M", name, value));
+  }
+  return number * scale;
+}
+
+double seconds(std::string_view name, std::string_view value) {
+  double parsed = 0;
+  if (!parse_latency(value, parsed) || !(parsed >= 0))
+    throw Error(fmt::format("{} is '{}'; must be a time such as 2us", name, value));
+  return parsed;
+}
+
+double bytes_per_second(std::string_view name, std::string_view value) {
+  double parsed = 0;
+  if (!parse_bandwidth(value, parsed) || !(parsed > 0)) {
+    throw Error(fmt::format("{} is '{}'; must be a bandwidth such as 100Gbps or 12GBps", name, value));
+  }
+  return parsed;
+}
+
+std::string names_of(Collective collective) {
+  std::vector<std::string_view> names = {"auto", "fallback", "file:PATH"};
+  for (const Algorithm& algorithm : algorithms()) {
+    if (serves(algorithm, collective)) names.push_back(algorithm.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// One option of "tra:radix=4,group=2".
+void set_option(std::string_view setting, std::string_view text, AlgorithmOptions& options) {
+  const std::size_t equals = text.find('=');
+  const std::string_view key = text.substr(0, equals);
+  const std::string_view value = equals == std::string_view::npos ? std::string_view{} : text.substr(equals + 1);
+  constexpr int k_most = 1 << 24;
+  const std::string place = fmt::format("{} of {}", key, setting);
+  if (key == "radix")
+    options.radix = whole_number(place, value, 2, k_most);
+  else if (key == "intra-radix" || key == "intra_radix")
+    options.intra_radix = whole_number(place, value, 2, k_most);
+  else if (key == "inter-radix" || key == "inter_radix")
+    options.inter_radix = whole_number(place, value, 2, k_most);
+  else if (key == "group")
+    options.group = whole_number(place, value, 1, k_most);
+  else if (key == "multiport")
+    options.multiport = whole_number(place, value, 0, 1) == 1;
+  else
+    throw Error(
+        fmt::format("{} has option '{}'; must be radix, intra-radix, inter-radix, group or multiport", setting, text));
+}
+
+Forced forced_from(std::string_view setting, Collective collective, std::string_view value) {
+  Forced forced;
+  if (value.empty() || value == "auto") return forced;
+  if (value == "fallback") {
+    forced.kind = Forced::Kind::fallback;
+    return forced;
+  }
+  if (value.starts_with("file:")) {
+    forced.kind = Forced::Kind::file;
+    forced.path = value.substr(5);
+    if (forced.path.empty()) throw Error(fmt::format("{} is 'file:' without a path", setting));
+    return forced;
+  }
+  const std::size_t colon = value.find(':');
+  forced.kind = Forced::Kind::algorithm;
+  forced.algorithm = algorithm_named(value.substr(0, colon));
+  if (forced.algorithm == nullptr || !serves(*forced.algorithm, collective)) {
+    throw Error(fmt::format("{} is '{}'; must be one of {}", setting, value, names_of(collective)));
+  }
+  for (std::string_view rest = colon == std::string_view::npos ? "" : value.substr(colon + 1); !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    set_option(setting, rest.substr(0, comma), forced.options);
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return forced;
+}
+
+Grouping grouping_from(std::string_view value) {
+  constexpr std::array<std::string_view, COLLTOPO_LEVELS> k_levels = {"node", "package", "numa", "l3"};
+  if (const auto found = std::ranges::find(k_levels, value); found != k_levels.end()) {
+    return {static_cast<int>(found - k_levels.begin()), 0};
+  }
+  int size = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
+  if (error != std::errc{} || end != value.data() + value.size() || size < 1) {
+    throw Error(fmt::format("group is '{}'; must be node, package, numa, l3 or a number of ranks from 1", value));
+  }
+  return {COLLTOPO_NODE, size};
+}
+
+struct Row {
+  colltopo_setting shown;
+  std::function<void(Settings&, std::string_view name, std::string_view value)> apply;
+};
+
+Row algorithm_row(const char* name, Collective collective, const char* about) {
+  return {{name, "auto", about}, [collective](Settings& s, std::string_view n, std::string_view v) {
+            s.forced[static_cast<std::size_t>(collective)] = forced_from(n, collective, v);
+          }};
+}
+
+Row radix_row(const char* name, int AlgorithmOptions::*radix, const char* about) {
+  return {{name, "0", about}, [radix](Settings& s, std::string_view n, std::string_view v) {
+            const int value = whole_number(n, v, 0, 1 << 24);
+            if (value == 1) throw Error(fmt::format("{} is 1; must be 0 (chosen) or at least 2", n));
+            s.options.*radix = value;
+          }};
+}
+
+Row latency_row(const char* name, double Machine::*field, const char* fallback, const char* about) {
+  return {{name, fallback, about},
+          [field](Settings& s, std::string_view n, std::string_view v) { s.machine.*field = seconds(n, v); }};
+}
+
+Row bandwidth_row(const char* name, double Machine::*field, const char* fallback, const char* about) {
+  return {{name, fallback, about},
+          [field](Settings& s, std::string_view n, std::string_view v) { s.machine.*field = bytes_per_second(n, v); }};
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = {
+      algorithm_row("alltoall_algorithm", Collective::alltoall,
+                    "auto, fallback, file:PATH or an algorithm with options, such as tra:radix=4"),
+      algorithm_row("allgather_algorithm", Collective::allgather, "as alltoall_algorithm"),
+      algorithm_row("reduce_scatter_algorithm", Collective::reduce_scatter,
+                    "as alltoall_algorithm; also for reduce_scatter_block"),
+      algorithm_row("allreduce_algorithm", Collective::allreduce, "as alltoall_algorithm"),
+      algorithm_row("bcast_algorithm", Collective::bcast, "as alltoall_algorithm"),
+      algorithm_row("reduce_algorithm", Collective::reduce, "as alltoall_algorithm"),
+      radix_row("alltoall_radix", &AlgorithmOptions::radix, "radix of tra, from 2; 0: chosen by the model"),
+      radix_row("alltoall_intra_radix", &AlgorithmOptions::intra_radix,
+                "radix of tra2 within groups, from 2; 0: chosen"),
+      radix_row("alltoall_inter_radix", &AlgorithmOptions::inter_radix,
+                "radix of tra2 between groups, from 2; 0: chosen"),
+      {{"group", "node", "groups of tra2: node, package, numa, l3, or a number of consecutive ranks"},
+       [](Settings& s, std::string_view, std::string_view v) { s.group = grouping_from(v); }},
+      {{"topology", "", "the network that the nodes form, such as torus:4x4x4; empty: a crossbar"},
+       [](Settings& s, std::string_view, std::string_view v) {
+         s.dimensions.clear();
+         s.topology = v;
+         if (v.empty()) return;
+         s.dimensions = topology_of(v).sides();
+         if (s.dimensions.empty())
+           throw Error(fmt::format("topology is '{}'; must be a ring, mesh, torus or hypercube", v));
+       }},
+      {{"segment_bytes", "0", "pipelining: shards larger than this are cut into segments; 0: off"},
+       [](Settings& s, std::string_view n, std::string_view v) { s.segment_bytes = byte_count(n, v); }},
+      {{"pace", "free", "free: every message as soon as it may start; steps: step by step"},
+       [](Settings& s, std::string_view, std::string_view v) {
+         if (v != "free" && v != "steps") throw Error(fmt::format("pace is '{}'; must be free or steps", v));
+         s.pace = v == "steps" ? Pace::steps : Pace::free;
+       }},
+      latency_row("latency_node", &Machine::latency_node, "0.4us", "model: one message within a node"),
+      latency_row("latency_network", &Machine::latency_network, "2us", "model: one message between nodes"),
+      latency_row("message_overhead", &Machine::overhead, "0.15us", "model: each further message of a rank in a step"),
+      bandwidth_row("bandwidth_node", &Machine::bandwidth_node, "8GBps", "model: one rank to another of its node"),
+      bandwidth_row("bandwidth_network", &Machine::bandwidth_network, "12GBps", "model: a node's network interface"),
+      bandwidth_row("bandwidth_copy", &Machine::bandwidth_copy, "10GBps", "model: packing and local copies"),
+      bandwidth_row("bandwidth_reduce", &Machine::bandwidth_reduce, "6GBps", "model: local reductions"),
+      {{"verbose", "0", "1: a line per communicator and decision; 2: a line per call"},
+       [](Settings& s, std::string_view n, std::string_view v) { s.verbose = whole_number(n, v, 0, 2); }},
+  };
+  return table;
+}
+
+}  // namespace
+
+std::span<const colltopo_setting> setting_table() {
+  static const std::vector<colltopo_setting> table = [] {
+    std::vector<colltopo_setting> shown;
+    for (const Row& row : rows()) shown.push_back(row.shown);
+    shown.push_back({nullptr, nullptr, nullptr});
+    return shown;
+  }();
+  return table;
+}
+
+void Settings::set(std::string_view name, std::string_view value) {
+  const auto row = std::ranges::find_if(rows(), [&](const Row& r) { return name == r.shown.name; });
+  if (row == rows().end()) throw Error(fmt::format("there is no setting '{}'", name));
+  row->apply(*this, name, value);
+  if (name != "verbose") canonical += fmt::format("{}={}\n", name, value);
+}
+
+std::optional<Collective> Settings::concerns(std::string_view name) {
+  if (name.starts_with("alltoall_")) return Collective::alltoall;
+  const std::size_t end = name.rfind("_algorithm");
+  return end == std::string_view::npos ? std::nullopt : collective_named(name.substr(0, end));
+}
+
+}  // namespace colltopo

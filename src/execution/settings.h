@@ -1,0 +1,51 @@
+// What a user can set, by name: the parameters coll_topo_X and the variables COLLTOPO_X, in one table.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "colltopo/choice.h"
+#include "colltopo/colltopo.h"
+#include "colltopo/execution.h"
+
+namespace colltopo {
+
+/// How a collective is to be served.
+struct Forced {
+  enum class Kind { automatic, fallback, algorithm, file } kind = Kind::automatic;
+  const Algorithm* algorithm = nullptr;
+  AlgorithmOptions options;  // given with the name: "tra:radix=4"
+  std::string path;          // of a schedule file
+};
+
+/// Which ranks share a group for tra2.
+struct Grouping {
+  int level = COLLTOPO_NODE;  // a COLLTOPO_ level, when size == 0
+  int size = 0;               // consecutive ranks per group
+};
+
+struct Settings {
+  std::array<Forced, k_collectives> forced;
+  AlgorithmOptions options;  // radices
+  Grouping group;
+  Machine machine;
+  std::string topology;
+  std::vector<int> dimensions;  // of `topology`
+  std::size_t segment_bytes = 0;
+  Pace pace = Pace::free;
+  int verbose = 0;
+  std::string canonical;  // "name=value" of everything set, for comparing ranks
+
+  /// Sets one; throws Error naming the value and what is allowed.
+  void set(std::string_view name, std::string_view value);
+  /// The collective that a setting is about; nothing: all of them.
+  static std::optional<Collective> concerns(std::string_view name);
+};
+
+/// All settings with defaults and descriptions, ended by a null name.
+std::span<const colltopo_setting> setting_table();
+
+}  // namespace colltopo
