@@ -1,16 +1,18 @@
 // The schedule file: text, sealed line by line, one section per rank, an index at the end (docs/schedule.md).
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
+#include <string_view>
 
 #include "colltopo/algorithms.h"
 #include "colltopo/schedule.h"
 
 namespace colltopo {
 
-/// What stands before the sections. A parametric file has a `generate` line and no sections: its programs are made by the
-/// named algorithm when they are needed.
+/// What stands before the sections. A parametric file has a `generate` line and no sections: its programs are made by
+/// the named algorithm when they are needed.
 struct ScheduleHeader {
   std::string name;
   Shape shape;
@@ -19,8 +21,12 @@ struct ScheduleHeader {
   std::string bound;
   std::string algorithm;     // of the `generate` line; empty: the file has sections
   AlgorithmOptions options;  // of the `generate` line
+  /// Seal of the last line, which depends on every line of the file: ranks that read equal ones read the same file.
+  /// Set by reading, not used by writing.
+  std::uint32_t checksum = 0;
 };
 
+/// Both throw Error when what they write could not be read back, before writing anything.
 void write_schedule(std::ostream& out, const Schedule& schedule);
 void write_parametric(std::ostream& out, const ScheduleHeader& header);
 
@@ -28,8 +34,15 @@ void write_parametric(std::ostream& out, const ScheduleHeader& header);
 Schedule read_schedule(const std::string& path);
 Schedule read_schedule(std::istream& in, const std::string& name_for_errors);
 
-/// The header alone, and one rank's program, by the index: only those parts of the file are read and checked.
+/// The header alone, and one rank's program, by the index: only header, index, last line and the rank's own section are
+/// read and checked. Streams must be seekable.
 ScheduleHeader read_header(const std::string& path);
+ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors);
 Program read_program(const std::string& path, Rank rank);
+Program read_program(std::istream& in, const std::string& name_for_errors, Rank rank);
+
+/// A schedule file written or changed by hand with its seals, counts of ops, index and last line made anew; lines need
+/// not have been sealed before. What the lines say is not judged: read_schedule does that.
+std::string sealed(std::string_view text);
 
 }  // namespace colltopo

@@ -1,0 +1,235 @@
+// The header has its lines in one fixed order; topology and bound are left out when empty, root when there is none.
+
+#include "text/header.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace colltopo::text {
+
+namespace {
+
+constexpr std::string_view k_first_line = "topo-schedule 1";
+
+// The number options of a `generate` line, by the names they have there.
+struct NumberOption {
+  std::string_view name;
+  int AlgorithmOptions::*value;
+};
+constexpr std::array<NumberOption, 4> k_number_options = {{{"radix", &AlgorithmOptions::radix},
+                                                           {"intra-radix", &AlgorithmOptions::intra_radix},
+                                                           {"inter-radix", &AlgorithmOptions::inter_radix},
+                                                           {"group", &AlgorithmOptions::group}}};
+
+bool one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; });
+}
+
+// The text after the line's keyword, kept as it is.
+std::string free_text(const Lines& lines, std::string_view line, std::string_view keyword) {
+  const bool alone = line == keyword;
+  if (!alone && !line.starts_with(std::string(keyword) + ' ')) {
+    throw lines.error(fmt::format("{}, expected \"{}\"", shown(line), keyword));
+  }
+  const std::string_view text = alone ? std::string_view() : line.substr(keyword.size() + 1);
+  if (!one_line(text)) throw lines.error(fmt::format("{} has control characters, expected plain text", keyword));
+  return std::string(text);
+}
+
+std::int32_t number_line(Lines& lines, std::string_view keyword, std::int32_t low, std::int32_t high) {
+  Words words(lines, lines.next(keyword));
+  words.keyword(keyword);
+  const auto number = words.number(keyword, low, high);
+  words.end();
+  return number;
+}
+
+std::vector<int> numbers(const Words& words, std::string_view list, char between, std::string_view what, int low) {
+  std::vector<int> numbers;
+  for (bool more = true; more;) {
+    const std::size_t end = list.find(between);
+    numbers.push_back(static_cast<int>(words.number_in(list.substr(0, end), what, low, k_most_chunks)));
+    more = end != std::string_view::npos;
+    if (more) list = list.substr(end + 1);
+  }
+  return numbers;
+}
+
+void read_option(const Words& words, std::string_view option, AlgorithmOptions& options) {
+  const std::size_t equals = option.find('=');
+  const std::string_view key = option.substr(0, equals);
+  const std::string_view value = equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
+  for (const NumberOption& number : k_number_options) {
+    if (key == number.name) {
+      options.*number.value = static_cast<int>(words.number_in(value, key, 1, k_most_chunks));
+      return;
+    }
+  }
+  if (key == "group-of") {
+    options.group_of = numbers(words, value, ',', key, 0);
+  } else if (key == "dimensions") {
+    options.dimensions = numbers(words, value, 'x', key, 1);
+  } else if (key == "multiport") {
+    options.multiport = words.number_in(value, key, 0, 1) == 1;
+  } else {
+    throw words.error(
+        fmt::format("option {}, expected radix=, intra-radix=, inter-radix=, group=, group-of=, "
+                    "dimensions= or multiport=",
+                    shown(option)));
+  }
+}
+
+void read_generate(Words& words, ScheduleHeader& header) {
+  header.algorithm = words.word("an algorithm");
+  if (header.algorithm.empty()) throw words.error("no algorithm, expected its name");
+  std::set<std::string_view> seen;
+  while (!words.done()) {
+    const std::string_view option = words.word("an option");
+    if (!seen.insert(option.substr(0, option.find('='))).second) {
+      throw words.error(fmt::format("option {} stands twice, expected once", shown(option)));
+    }
+    read_option(words, option, header.options);
+  }
+}
+
+std::string generate_line(const ScheduleHeader& header) {
+  const AlgorithmOptions& options = header.options;
+  std::string line = "generate " + header.algorithm;
+  for (const NumberOption& number : k_number_options) {
+    if (options.*number.value != 0) line += fmt::format(" {}={}", number.name, options.*number.value);
+  }
+  if (!options.group_of.empty()) line += fmt::format(" group-of={}", fmt::join(options.group_of, ","));
+  if (!options.dimensions.empty()) line += fmt::format(" dimensions={}", fmt::join(options.dimensions, "x"));
+  if (!options.multiport) line += " multiport=0";
+  return line;
+}
+
+// Empty when the algorithm can make the programs; otherwise why not.
+std::string generate_fault(const ScheduleHeader& header) {
+  const Algorithm* algorithm = algorithm_named(header.algorithm);
+  const Shape& shape = header.shape;
+  if (algorithm == nullptr) {
+    std::vector<std::string_view> known;
+    for (const Algorithm& a : algorithms()) known.push_back(a.name);
+    return fmt::format("algorithm {} is not known, expected one of {}", shown(header.algorithm),
+                       fmt::join(known, ", "));
+  }
+  if (!serves(*algorithm, shape.collective)) {
+    return fmt::format("{} does not do {}, expected an algorithm that does", algorithm->name, name(shape.collective));
+  }
+  const std::size_t groups = header.options.group_of.size();
+  if (groups != 0 && groups != static_cast<std::size_t>(shape.ranks)) {
+    return fmt::format("group-of lists {} ranks, expected {}", groups, shape.ranks);
+  }
+  if (const std::string refusal = algorithm->refusal(shape, header.options); !refusal.empty()) return refusal;
+  if (const Chunk chunks = algorithm->chunks(shape, header.options); chunks != shape.chunks) {
+    return fmt::format("chunks {}, expected the {} that {} uses", shape.chunks, chunks, algorithm->name);
+  }
+  return {};
+}
+
+void require_writable(const ScheduleHeader& header) {
+  const Shape& shape = header.shape;
+  const auto require = [](bool good, std::string_view fact) {
+    if (!good) throw Error(fmt::format("schedule cannot be written: {}", fact));
+  };
+  require(one_line(header.name) && one_line(header.topology) && one_line(header.bound),
+          "name, topology or bound has control characters, expected one line of plain text each");
+  require(shape.ranks >= 1, fmt::format("ranks {}, expected 1 or more", shape.ranks));
+  require(shape.chunks >= 1 && shape.chunks <= k_most_chunks / shape.ranks,
+          fmt::format("chunks {}, expected 1..{}", shape.chunks, k_most_chunks / shape.ranks));
+  require(shape.root >= 0 && (rooted(shape.collective) ? shape.root < shape.ranks : shape.root == 0),
+          fmt::format("root {}, expected a rank, and 0 when there is no root", shape.root));
+  require(header.steps >= 0, fmt::format("steps {}, expected 0 or more", header.steps));
+  if (header.algorithm.empty()) return;
+  const AlgorithmOptions& options = header.options;
+  const auto below = [](int low) { return [low](int n) { return n < low || n > k_most_chunks; }; };
+  bool good = std::ranges::none_of(options.group_of, below(0)) && std::ranges::none_of(options.dimensions, below(1));
+  for (const NumberOption& number : k_number_options) good = good && !below(0)(options.*number.value);
+  require(good, "an option of the algorithm is out of range");
+  const std::string fault = generate_fault(header);
+  require(fault.empty(), fault);
+}
+
+}  // namespace
+
+Head read_head(Lines& lines) {
+  Head head;
+  ScheduleHeader& header = head.header;
+  Shape& shape = header.shape;
+  const std::string_view first = lines.next_or_stranger("topo-schedule ", k_first_line);
+  if (first != k_first_line) throw lines.error(fmt::format("{}, expected \"{}\"", shown(first), k_first_line));
+  header.name = free_text(lines, lines.next("name"), "name");
+
+  Words words(lines, lines.next("collective"));
+  words.keyword("collective");
+  const std::string_view collective = words.word("a collective");
+  if (!collective_named(collective)) {
+    throw lines.error(fmt::format(
+        "collective {}, expected alltoall, allgather, reduce_scatter, allreduce, bcast or reduce", shown(collective)));
+  }
+  shape.collective = *collective_named(collective);
+  words.end();
+  shape.ranks = number_line(lines, "ranks", 1, k_most_chunks);
+  shape.chunks = number_line(lines, "chunks", 1, k_most_chunks / shape.ranks);
+  if (rooted(shape.collective)) shape.root = number_line(lines, "root", 0, shape.ranks - 1);
+  header.steps = number_line(lines, "steps", 0, std::numeric_limits<Step>::max());
+  head.steps_line = lines.line();
+
+  constexpr std::string_view k_expected = "topology, bound, sections or generate";
+  std::string_view line = lines.next(k_expected);
+  if (line.starts_with("topology ")) {
+    header.topology = free_text(lines, line, "topology");
+    line = lines.next(k_expected);
+  }
+  if (line.starts_with("bound ")) {
+    header.bound = free_text(lines, line, "bound");
+    line = lines.next(k_expected);
+  }
+  Words last(lines, line);
+  if (last.takes("generate")) {
+    read_generate(last, header);
+    if (const std::string fault = generate_fault(header); !fault.empty()) throw lines.error(fault);
+  } else if (last.takes("sections")) {
+    head.sections = last.number("sections", shape.ranks, shape.ranks + 1);
+    last.end();
+  } else {
+    throw lines.error(fmt::format("{}, expected {}", shown(line), k_expected));
+  }
+  head.programs_line = lines.line();
+  head.seal = lines.seal();
+  return head;
+}
+
+void write_head(SealedLines& out, const ScheduleHeader& header, bool routes) {
+  require_writable(header);
+  const Shape& shape = header.shape;
+  out.line(k_first_line);
+  out.line(header.name.empty() ? "name" : "name " + header.name);
+  out.line(fmt::format("collective {}", name(shape.collective)));
+  out.line(fmt::format("ranks {}", shape.ranks));
+  out.line(fmt::format("chunks {}", shape.chunks));
+  if (rooted(shape.collective)) out.line(fmt::format("root {}", shape.root));
+  out.line(fmt::format("steps {}", header.steps));
+  if (!header.topology.empty()) out.line("topology " + header.topology);
+  if (!header.bound.empty()) out.line("bound " + header.bound);
+  if (header.algorithm.empty())
+    out.line(fmt::format("sections {}", shape.ranks + (routes ? 1 : 0)));
+  else
+    out.line(generate_line(header));
+}
+
+Program generated(const Head& head, const std::string& file, Rank rank) {
+  const ScheduleHeader& header = head.header;
+  try {
+    return algorithm_named(header.algorithm)->program(header.shape, rank, header.options);
+  } catch (const Error& error) {
+    throw error_at(file, head.programs_line, error.what());
+  }
+}
+
+}  // namespace colltopo::text

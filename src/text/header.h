@@ -1,0 +1,33 @@
+// The lines before the sections: what the schedule is, and where its programs come from.
+#pragma once
+
+#include <cstdint>
+
+#include "colltopo/text.h"
+#include "text/lines.h"
+#include "text/seal.h"
+
+namespace colltopo::text {
+
+inline constexpr std::int32_t k_most_chunks = 1 << 30;  // in a buffer, and in the runs of an op
+
+/// A header as it stands in a file.
+struct Head {
+  ScheduleHeader header;
+  std::int32_t sections = 0;       // one per rank, and one more when there are routes; none when parametric
+  std::int64_t steps_line = 0;     // line number
+  std::int64_t programs_line = 0;  // of `sections` or `generate`, the header's last line
+  Seal seal = 0;                   // of that last line: sections and index are chained to it
+
+  bool parametric() const { return !header.algorithm.empty(); }
+  bool has_routes() const { return sections > header.shape.ranks; }
+};
+
+Head read_head(Lines& lines);
+/// `routes`: a section of routes will follow.
+void write_head(SealedLines& out, const ScheduleHeader& header, bool routes);
+
+/// One rank's program by the algorithm of the `generate` line.
+Program generated(const Head& head, const std::string& file, Rank rank);
+
+}  // namespace colltopo::text

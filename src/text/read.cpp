@@ -1,0 +1,237 @@
+// Reading a schedule file: all of it, or by its index only what one rank needs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <system_error>
+
+#include "colltopo/error.h"
+#include "text/ends.h"
+#include "text/section.h"
+
+namespace colltopo {
+
+namespace {
+
+using namespace text;
+
+std::ifstream opened(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw Error(path + ": is a directory, expected a schedule file");
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
+  return in;
+}
+
+std::string rest_of(std::istream& in, const std::string& file) {
+  std::string all;
+  std::string block(1 << 16, '\0');
+  while (in.read(block.data(), static_cast<std::streamsize>(block.size())) || in.gcount() > 0) {
+    all.append(block, 0, static_cast<std::size_t>(in.gcount()));
+  }
+  if (in.bad()) throw Error(file + ": cannot be read");
+  return all;
+}
+
+void require_steps(const Head& head, Step largest, const std::string& file) {
+  if (largest == head.header.steps) return;
+  throw error_at(file, head.steps_line,
+                 fmt::format("steps {}, expected {}, the largest step of any op", head.header.steps, largest));
+}
+
+std::vector<Program> generated_programs(const Head& head, const std::string& file) {
+  std::vector<Program> programs;
+  for (Rank rank = 0; rank < head.header.shape.ranks; ++rank) programs.push_back(generated(head, file, rank));
+  return programs;
+}
+
+// Reads by `read` a section chained to the header, and says where it lies.
+template <class Read>
+Place placed(Lines& lines, Seal header, const Read& read) {
+  Place place;
+  place.bytes.first = lines.offset();
+  place.line = lines.line() + 1;
+  lines.continue_from(header);
+  read();
+  place.bytes.bytes = lines.offset() - place.bytes.first;
+  place.seal = lines.seal();
+  return place;
+}
+
+void require_places(const Lines& lines, const Shape& shape, const std::vector<Place>& stated,
+                    const std::vector<Place>& actual) {
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    if (stated[i] == actual[i]) continue;
+    const std::int64_t line = lines.line() - static_cast<std::int64_t>(actual.size() - 1 - i);
+    throw error_at(lines.file(), line,
+                   fmt::format("the index misplaces {}, expected bytes {}+{} line {} seal {}", section_name(shape, i),
+                               actual[i].bytes.first, actual[i].bytes.bytes, actual[i].line, digits(actual[i].seal)));
+  }
+}
+
+Schedule read_all(std::string_view text, const std::string& file) {
+  Lines lines(text, file);
+  const Head head = read_head(lines);
+  const Shape& shape = head.header.shape;
+  const Stretch header{0, lines.offset()};
+
+  Schedule schedule{head.header.name, shape, {}, {}, head.header.topology, head.header.bound};
+  std::vector<Place> places;
+  for (Rank rank = 0; rank < shape.ranks && !head.parametric(); ++rank) {
+    places.push_back(placed(lines, head.seal, [&] { schedule.programs.push_back(read_section(lines, head, rank)); }));
+  }
+  if (head.has_routes()) {
+    places.push_back(placed(lines, head.seal, [&] { schedule.routes = read_routes(lines, head); }));
+  }
+  if (!head.parametric()) require_steps(head, schedule.steps(), file);
+  std::vector<Place> stated;
+  const Place index = placed(lines, head.seal, [&] { stated = read_index(lines, head); });
+  require_places(lines, shape, stated, places);
+  const LastLine last = read_last_line(lines);
+  if (last != LastLine{lines.line(), header, index.bytes}) {
+    throw lines.error(fmt::format("lines {} header {}+{} index {}+{}, expected lines {} header 0+{} index {}+{}",
+                                  last.lines, last.header.first, last.header.bytes, last.index.first, last.index.bytes,
+                                  lines.line(), header.bytes, index.bytes.first, index.bytes.bytes));
+  }
+  lines.expect_end("nothing after the last line");
+  if (head.parametric()) {
+    schedule.programs = generated_programs(head, file);
+    require_steps(head, schedule.steps(), file);
+  }
+  return schedule;
+}
+
+// A file of which parts are read.
+class Parts {
+ public:
+  Parts(std::istream& in, std::string file) : in_(in), file_(std::move(file)) {
+    in_.seekg(0, std::ios::end);
+    const auto size = static_cast<std::streamoff>(in_.tellg());
+    if (!in_ || size < 0) throw Error(file_ + ": cannot be read by its index, expected a file on disk");
+    size_ = static_cast<std::uint64_t>(size);
+    try {
+      open();
+    } catch (const Error&) {
+      // Found from the end, a fault has no sure line: reading everything names the first one.
+      in_.clear();
+      in_.seekg(0);
+      read_all(rest_of(in_, file_), file_);
+      throw;
+    }
+  }
+
+  const ScheduleHeader& header() const { return head_.header; }
+
+  Program program(Rank rank) {
+    const Shape& shape = head_.header.shape;
+    if (rank < 0 || rank >= shape.ranks) {
+      throw Error(fmt::format("{}: rank {}, expected one of the schedule's 0..{}", file_, rank, shape.ranks - 1));
+    }
+    Program program = head_.parametric() ? generated(head_, file_, rank) : section(rank);
+    if (program.last_step() > head_.header.steps) require_steps(head_, program.last_step(), file_);
+    return program;
+  }
+
+ private:
+  std::string bytes(const Stretch& stretch) {
+    if (stretch.end() > size_)
+      throw Error(fmt::format("{}: {} bytes, expected {} or more", file_, size_, stretch.end()));
+    std::string text(stretch.bytes, '\0');
+    in_.seekg(static_cast<std::streamoff>(stretch.first));
+    in_.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (!in_) throw Error(file_ + ": cannot be read");
+    return text;
+  }
+
+  void open() {
+    constexpr std::uint64_t k_most = 256;  // bytes; more than any last line has
+    const std::uint64_t tail = std::min(size_, k_most);
+    const std::string text = bytes({size_ - tail, tail});
+    const std::size_t newline = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
+    const std::string_view last_line = std::string_view(text).substr(newline + 1);
+    // Its seal is chained to the index, which only this line finds: what it says is believed first and proved below.
+    const Lines nowhere("", file_);
+    const LastLine last = last_line_from(Words(nowhere, last_line.substr(0, last_line.find(" ~"))));
+    if (last.header.first != 0 || last.header.bytes > last.index.first ||
+        last.index.end() != size_ - last_line.size()) {
+      throw Error(file_ + ": the last line misplaces header or index");
+    }
+    const std::string header = bytes(last.header);
+    Lines header_lines(header, file_);
+    head_ = read_head(header_lines);
+    header_lines.expect_end("the header's end");
+
+    const std::string ends = bytes({last.index.first, size_ - last.index.first});
+    Lines lines(ends, file_, last.lines - head_.sections - 1, head_.seal);
+    places_ = read_index(lines, head_);
+    if (lines.offset() != last.index.bytes) throw lines.error("the index ends here, expected more of it");
+    require_neighbours(last);
+    if (read_last_line(lines) != last) throw lines.error("another last line");
+    head_.header.checksum = lines.seal();
+  }
+
+  void require_neighbours(const LastLine& last) const {
+    std::uint64_t next = last.header.bytes;
+    for (const Place& place : places_) {
+      if (place.bytes.first != next)
+        throw Error(fmt::format("{}: sections do not follow each other at byte {}", file_, next));
+      next = place.bytes.end();
+    }
+    if (next != last.index.first) throw Error(file_ + ": the index does not follow the sections");
+  }
+
+  Program section(Rank rank) {
+    const Place& place = places_[static_cast<std::size_t>(rank)];
+    const std::string text = bytes(place.bytes);
+    Lines lines(text, file_, place.line, head_.seal);
+    Program program = read_section(lines, head_, rank);
+    lines.expect_end(fmt::format("the end of the section of rank {}", rank));
+    if (lines.seal() != place.seal) {
+      throw lines.error(fmt::format("the section ends with seal {}, expected {} as in the index", digits(lines.seal()),
+                                    digits(place.seal)));
+    }
+    return program;
+  }
+
+  std::istream& in_;
+  std::string file_;
+  std::uint64_t size_ = 0;
+  Head head_;
+  std::vector<Place> places_;
+};
+
+}  // namespace
+
+Schedule read_schedule(std::istream& in, const std::string& name_for_errors) {
+  return read_all(rest_of(in, name_for_errors), name_for_errors);
+}
+
+Schedule read_schedule(const std::string& path) {
+  std::ifstream in = opened(path);
+  return read_schedule(in, path);
+}
+
+ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors) {
+  return Parts(in, name_for_errors).header();
+}
+
+ScheduleHeader read_header(const std::string& path) {
+  std::ifstream in = opened(path);
+  return read_header(in, path);
+}
+
+Program read_program(std::istream& in, const std::string& name_for_errors, Rank rank) {
+  return Parts(in, name_for_errors).program(rank);
+}
+
+Program read_program(const std::string& path, Rank rank) {
+  std::ifstream in = opened(path);
+  return read_program(in, path, rank);
+}
+
+}  // namespace colltopo
