@@ -1,6 +1,5 @@
 #include "counters.h"
 
-#include <algorithm>
 #include <array>
 
 namespace colltopo::bench {
@@ -78,45 +77,6 @@ std::map<std::string, unsigned long long> Counters::values() const {
   std::map<std::string, unsigned long long> all;
   for (const auto& [name, handle] : handles_) all[name] = value(name);
   return all;
-}
-
-PeerTraffic::PeerTraffic() {
-  open_tools();
-  MPI_T_pvar_session_create(&session_);
-  MPI_Comm world = MPI_COMM_WORLD;
-  MPI_Comm_size(world, &ranks_);
-  for (int index = 0; index < variables(); ++index) {
-    const Variable variable = variable_at(index);
-    if (variable.bound_to != MPI_T_BIND_MPI_COMM) continue;
-    MPI_T_pvar_handle* handle = variable.name == "pml_monitoring_messages_count"  ? &messages_
-                                : variable.name == "pml_monitoring_messages_size" ? &bytes_
-                                                                                  : nullptr;
-    int count = 0;
-    if (handle == nullptr || MPI_T_pvar_handle_alloc(session_, index, &world, handle, &count) != MPI_SUCCESS) continue;
-    if (count != ranks_ || MPI_T_pvar_start(session_, *handle) != MPI_SUCCESS) {
-      MPI_T_pvar_handle_free(session_, handle);
-      *handle = MPI_T_PVAR_HANDLE_NULL;
-    }
-  }
-}
-
-PeerTraffic::~PeerTraffic() {
-  if (messages_ != MPI_T_PVAR_HANDLE_NULL) MPI_T_pvar_handle_free(session_, &messages_);
-  if (bytes_ != MPI_T_PVAR_HANDLE_NULL) MPI_T_pvar_handle_free(session_, &bytes_);
-  MPI_T_pvar_session_free(&session_);
-  MPI_T_finalize();
-}
-
-std::vector<unsigned long long> PeerTraffic::messages() const {
-  std::vector<unsigned long long> values(static_cast<std::size_t>(ranks_));
-  if (any()) MPI_T_pvar_read(session_, messages_, values.data());
-  return values;
-}
-
-std::vector<unsigned long long> PeerTraffic::bytes() const {
-  std::vector<unsigned long long> values(static_cast<std::size_t>(ranks_));
-  if (any()) MPI_T_pvar_read(session_, bytes_, values.data());
-  return values;
 }
 
 bool has_parameter(const std::string& name) {

@@ -1,5 +1,5 @@
-// What MPI_T says about this process: the performance variables of coll/topo, and the messages to each peer that Open
-// MPI's pml/monitoring saw. Both programs use it to report what really ran instead of what was asked for.
+// What MPI_T says about this process: the performance variables and parameters of coll/topo. Both programs use it to
+// report what really ran instead of what was asked for.
 #pragma once
 
 #include <mpi.h>
@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace colltopo::bench {
 
@@ -30,26 +29,6 @@ class Counters {
  private:
   MPI_T_pvar_session session_ = MPI_T_PVAR_SESSION_NULL;
   std::map<std::string, MPI_T_pvar_handle, std::less<>> handles_;
-};
-
-/// Messages and bytes sent to each rank of MPI_COMM_WORLD, by whatever layer above the point-to-point one. Needs
-/// `--mca pml_monitoring_enable 1`; any() is false without.
-class PeerTraffic {
- public:
-  PeerTraffic();
-  ~PeerTraffic();
-  PeerTraffic(const PeerTraffic&) = delete;
-  PeerTraffic& operator=(const PeerTraffic&) = delete;
-
-  bool any() const { return messages_ != MPI_T_PVAR_HANDLE_NULL && bytes_ != MPI_T_PVAR_HANDLE_NULL; }
-  std::vector<unsigned long long> messages() const;  // [peer], since the job began
-  std::vector<unsigned long long> bytes() const;
-
- private:
-  MPI_T_pvar_session session_ = MPI_T_PVAR_SESSION_NULL;
-  MPI_T_pvar_handle messages_ = MPI_T_PVAR_HANDLE_NULL;
-  MPI_T_pvar_handle bytes_ = MPI_T_PVAR_HANDLE_NULL;
-  int ranks_ = 0;
 };
 
 /// Whether MPI knows a parameter (an MCA variable) of this name.
