@@ -120,9 +120,12 @@ static void mca_coll_topo_apply(mca_coll_topo_module_t *module, const colltopo_s
     if (0 == strcmp("verbose", setting->name)) {
         module->verbose = (int) strtol(value, NULL, 10);
     }
-    if (0 != strcmp(value, NULL == setting->default_value ? "" : setting->default_value)) {
-        /* A wrong value is said by colltopo, through `say`, and makes it decline on every rank. */
-        (void) colltopo_comm_set(module->collectives, setting->name, value);
+    if (0 == strcmp(value, NULL == setting->default_value ? "" : setting->default_value)) {
+        return;
+    }
+    /* A value that is refused makes colltopo decline, and the other ranks with it. */
+    if (COLLTOPO_SUCCESS != colltopo_comm_set(module->collectives, setting->name, value) && 0 == module->rank) {
+        mca_coll_topo_warn(colltopo_last_error());
     }
 }
 
