@@ -16,13 +16,13 @@ namespace colltopo {
 
 /// What an algorithm may depend on besides the shape. Zero or empty: the algorithm's own default.
 struct AlgorithmOptions {
-  int radix = 0;                 // tra; bruck
-  int intra_radix = 0;           // tra2
-  int inter_radix = 0;           // tra2
-  std::vector<int> group_of;     // tra2: [rank] group number; empty: groups of `group` consecutive ranks
-  int group = 0;                 // tra2: ranks per group when group_of is empty
-  std::vector<int> dimensions;   // swing, bucket, hamiltonian, mirrored: sides of the torus, row-major ranks; empty: a ring
-  bool multiport = true;         // swing, bucket, mirrored: 2D concurrent collectives, one per port
+  int radix = 0;                     // tra; bruck
+  int intra_radix = 0;               // tra2
+  int inter_radix = 0;               // tra2
+  std::vector<int> group_of = {};    // tra2: [rank] group number; empty: groups of `group` consecutive ranks
+  int group = 0;                     // tra2: ranks per group when group_of is empty
+  std::vector<int> dimensions = {};  // sides of the torus (swing and the like), row-major ranks; empty: a ring
+  bool multiport = true;             // swing, bucket, mirrored: 2D concurrent collectives, one per port
 };
 
 /// What the verifier finds for every schedule of an algorithm and shape (colltopo/verify.h); tests hold it to that.
@@ -37,8 +37,8 @@ struct Properties {
 /// One row of the table.
 struct Algorithm {
   std::string_view name;
-  std::string_view about;                     // one line, with the paper
-  std::vector<Collective> collectives;        // that it can do
+  std::string_view about;               // one line, with the paper
+  std::vector<Collective> collectives;  // that it can do
   /// Empty when it can serve the shape; otherwise why not ("radix 1 is not in 2..8").
   std::function<std::string(const Shape&, const AlgorithmOptions&)> refusal;
   /// Chunks per shard that its programs use (Shape::chunks is ignored).
