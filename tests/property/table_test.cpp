@@ -1,0 +1,92 @@
+// The algorithm table: what it says when it refuses, and that every row is usable.
+
+#include <set>
+
+#include "colltopo/algorithms.h"
+#include "colltopo/error.h"
+#include "programs.h"
+#include "schedules.h"
+
+namespace colltopo {
+namespace {
+
+std::string refusal(std::string_view algorithm, const Shape& shape, const AlgorithmOptions& options = {}) {
+  return algorithm_named(algorithm)->refusal(shape, options);
+}
+
+Shape alltoall(Rank ranks) { return {Collective::alltoall, ranks, 1, 0}; }
+
+TEST(Table, names_are_different_and_found) {
+  std::set<std::string_view> names;
+  for (const Algorithm& algorithm : algorithms()) {
+    EXPECT_TRUE(names.insert(algorithm.name).second) << algorithm.name << " twice";
+    EXPECT_EQ(algorithm_named(algorithm.name), &algorithm);
+    EXPECT_FALSE(algorithm.about.empty()) << algorithm.name;
+    EXPECT_FALSE(algorithm.collectives.empty()) << algorithm.name;
+  }
+  EXPECT_EQ(algorithm_named("no-such"), nullptr);
+  EXPECT_EQ(algorithm_named(""), nullptr);
+}
+
+TEST(Table, refusals_name_the_value_and_what_is_allowed) {
+  EXPECT_EQ(refusal("tra", alltoall(8), {.radix = 1}), "radix 1 is not in 2..8");
+  EXPECT_EQ(refusal("tra", alltoall(8), {.radix = 9}), "radix 9 is not in 2..8");
+  EXPECT_EQ(refusal("tra", alltoall(8), {.radix = -4}), "radix -4 is not in 2..8");
+  EXPECT_EQ(refusal("tra", alltoall(1), {.radix = 3}), "radix 3 is not in 2..2");
+  EXPECT_EQ(refusal("tra2", alltoall(8), {.group = 3}), "group 3 does not divide 8 ranks; allowed: 1 2 4 8");
+  EXPECT_EQ(refusal("tra2", alltoall(8), {.group = -2}), "group -2 does not divide 8 ranks; allowed: 1 2 4 8");
+  EXPECT_EQ(refusal("tra2", alltoall(8), {.intra_radix = 5, .group = 4}), "intra_radix 5 is not in 2..4");
+  EXPECT_EQ(refusal("tra2", alltoall(8), {.inter_radix = 3, .group = 4}), "inter_radix 3 is not in 2..2");
+  EXPECT_EQ(refusal("tra2", alltoall(8), {.group_of = {0, 0, 1}}), "groups are given for 3 ranks, not for 8");
+  EXPECT_EQ(refusal("bruck", {Collective::allgather, 5, 1, 0}, {.radix = 6}), "radix 6 is not in 2..5");
+  EXPECT_EQ(refusal("recursive-doubling", {Collective::allgather, 6, 1, 0}),
+            "allgather on 6 ranks: recursive-doubling needs a power of two (bruck serves any number)");
+  EXPECT_EQ(refusal("recursive-doubling", {Collective::allreduce, 6, 1, 0}), "");
+  EXPECT_EQ(refusal("ring", alltoall(4)),
+            "alltoall is not what ring does; it does: allgather reduce_scatter allreduce");
+  EXPECT_EQ(refusal("binomial", {Collective::bcast, 4, 1, 4}), "root 4 is not in 0..3");
+  EXPECT_EQ(refusal("tra", alltoall(0)), "0 ranks: must be at least 1");
+}
+
+TEST(Table, every_row_refuses_what_it_does_not_do) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (int c = 0; c < k_collectives; ++c) {
+      const auto collective = static_cast<Collective>(c);
+      if (serves(algorithm, collective)) continue;
+      EXPECT_FALSE(algorithm.refusal({collective, 4, 1, 0}, {}).empty()) << algorithm.name << " " << name(collective);
+    }
+  }
+}
+
+TEST(Table, generate_throws_the_refusal) {
+  try {
+    generate(*algorithm_named("tra"), alltoall(8), {.radix = 1});
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "radix 1 is not in 2..8");
+  }
+}
+
+TEST(Table, generate_names_the_schedule_by_its_options) {
+  EXPECT_EQ(generate(*algorithm_named("tra"), alltoall(9), {}).name, "tra radix=3");
+  EXPECT_EQ(generate(*algorithm_named("linear"), alltoall(3), {}).name, "linear");
+  const Schedule schedule = generate(*algorithm_named("scatter-allgather"), {Collective::bcast, 5, 1, 2}, {});
+  EXPECT_EQ(schedule.shape.chunks, 5);
+  EXPECT_EQ(schedule.shape.root, 2);
+}
+
+TEST(Table, one_ranks_program_is_that_of_the_whole_schedule) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      Shape shape{collective, 12, 1, 0};
+      if (!algorithm.refusal(shape, {}).empty()) shape.ranks = 8;
+      ASSERT_EQ(algorithm.refusal(shape, {}), "") << algorithm.name << " " << name(collective);
+      const Schedule schedule = generate(algorithm, shape, {});
+      EXPECT_EQ(schedule.programs[5], algorithm.program(schedule.shape, 5, {})) << algorithm.name;
+      EXPECT_THAT(schedule, Verifies());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace colltopo
