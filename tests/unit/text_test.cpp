@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "colltopo/lower.h"
+#include "colltopo/verify.h"
 #include "text_files.h"
 
 namespace colltopo {
@@ -85,6 +85,30 @@ TEST(Text, a_file_looks_as_its_page_says) {
   std::vector<std::string> contents = contents_of(text_of(schedule));
   contents.resize(expected.size());
   EXPECT_EQ(contents, expected);
+}
+
+// The blocks of docs/schedule.md that are whole files.
+std::vector<std::string> files_of_the_page() {
+  std::ifstream in(COLLTOPO_SOURCE_DIR "/docs/schedule.md");
+  std::vector<std::string> files;
+  bool inside = false;
+  for (std::string line; std::getline(in, line);) {
+    if (line == "```text") files.emplace_back();
+    if (inside && !line.starts_with("```")) files.back() += line + '\n';
+    inside = line == "```text" || (inside && line != "```");
+  }
+  return files;
+}
+
+TEST(Text, the_files_of_the_page_are_valid) {
+  const std::vector<std::string> files = files_of_the_page();
+  ASSERT_EQ(files.size(), 2U);
+  for (const std::string& file : files) EXPECT_EQ(sealed(file), file);
+  EXPECT_EQ(text_of(schedule_from(files[0])), files[0]);
+  const Verdict verdict = verify(schedule_from(files[0]));
+  EXPECT_TRUE(verdict.valid()) << to_string(verdict.violations.front());
+  EXPECT_TRUE(verdict.stepped);
+  EXPECT_EQ(schedule_from(files[1]).programs.size(), 1000U);
 }
 
 TEST(Text, the_checksum_tells_files_apart) {
