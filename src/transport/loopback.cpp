@@ -21,6 +21,7 @@ struct Loopback::State {
   };
   struct Pair {
     std::deque<Pending*> sends, recvs;
+    bool listed = false;  // in State::deliverable
   };
 
   class Endpoint final : public Transport {
@@ -37,7 +38,9 @@ struct Loopback::State {
         pending->data = const_cast<std::byte*>(data);
         *request = pending;
       }
-      state_.pairs[{rank_, peer}].sends.push_back(pending);
+      Pair& pair = state_.pairs[{rank_, peer}];
+      pair.sends.push_back(pending);
+      state_.list(pair);
       return 0;
     }
     int recv(std::byte* data, std::size_t bytes, Rank peer, Lane, Request* request) noexcept override {
@@ -45,7 +48,9 @@ struct Loopback::State {
       pending->data = data;
       pending->bytes = bytes;
       *request = pending;
-      state_.pairs[{peer, rank_}].recvs.push_back(pending);
+      Pair& pair = state_.pairs[{peer, rank_}];
+      pair.recvs.push_back(pending);
+      state_.list(pair);
       return 0;
     }
     int test(Request* request) noexcept override {
@@ -68,10 +73,18 @@ struct Loopback::State {
     return all.back().get();
   }
 
+  // Keeps the pairs that can deliver, so that a delivery takes no search.
+  void list(Pair& pair) {
+    if (pair.listed || pair.sends.empty() || pair.recvs.empty()) return;
+    pair.listed = true;
+    deliverable.push_back(&pair);
+  }
+
   std::mt19937_64 random;
   Protocol protocol = Protocol::eager;
   std::vector<std::unique_ptr<Endpoint>> endpoints;
   std::map<std::pair<Rank, Rank>, Pair> pairs;
+  std::vector<Pair*> deliverable;
   std::vector<std::unique_ptr<Pending>> all;
 };
 
@@ -88,21 +101,23 @@ Loopback::~Loopback() = default;
 Transport& Loopback::endpoint(Rank rank) { return *state_->endpoints[static_cast<std::size_t>(rank)]; }
 
 bool Loopback::step() {
-  std::vector<State::Pair*> deliverable;
-  for (auto& [ends, pair] : state_->pairs) {
-    if (!pair.sends.empty() && !pair.recvs.empty()) deliverable.push_back(&pair);
-  }
+  std::vector<State::Pair*>& deliverable = state_->deliverable;
   if (deliverable.empty()) return false;
-  State::Pair& pair = *deliverable[state_->random() % deliverable.size()];
+  std::swap(deliverable[state_->random() % deliverable.size()], deliverable.back());
+  State::Pair& pair = *deliverable.back();
   State::Pending& sent = *pair.sends.front();
   State::Pending& received = *pair.recvs.front();
   if (sent.bytes != received.bytes) {
     throw Error(fmt::format("a message of {} bytes meets a receive of {}", sent.bytes, received.bytes));
   }
-  std::memcpy(received.data, sent.copy.empty() ? sent.data : sent.copy.data(), sent.bytes);
+  if (sent.bytes > 0) std::memcpy(received.data, sent.copy.empty() ? sent.data : sent.copy.data(), sent.bytes);
   sent.done = received.done = true;
   pair.sends.pop_front();
   pair.recvs.pop_front();
+  if (pair.sends.empty() || pair.recvs.empty()) {
+    pair.listed = false;
+    deliverable.pop_back();
+  }
   return true;
 }
 
