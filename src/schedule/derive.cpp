@@ -110,14 +110,26 @@ class Reversal {
       for (Chunk c = x.first; c < x.first + x.count; ++c) ++arrivals_[static_cast<std::size_t>(c)];
     }
     program_.recv(std::move(arriving), op.peer, op.lane);
+
+    // One op for each kind of place, however scattered the chunks are.
+    struct Reduction {
+      Runs source, target;
+    } into_own, into_fresh, into_partial;
     for (const Part& part : parts) {
       const Run arrived{Buffer::scratch, part.slot, part.count};
-      if (part.own)
-        program_.reduce({arrived}, {{Buffer::output, own_target_ + part.first - own_.first, part.count}});
-      else if (part.fresh)
-        program_.reduce({{Buffer::input, part.first, part.count}}, {arrived});
-      else
-        program_.reduce({arrived}, {{Buffer::scratch, part.first, part.count}});
+      if (part.own) {
+        into_own.source.push_back(arrived);
+        into_own.target.push_back({Buffer::output, own_target_ + part.first - own_.first, part.count});
+      } else if (part.fresh) {
+        into_fresh.source.push_back({Buffer::input, part.first, part.count});
+        into_fresh.target.push_back(arrived);
+      } else {
+        into_partial.source.push_back(arrived);
+        into_partial.target.push_back({Buffer::scratch, part.first, part.count});
+      }
+    }
+    for (Reduction* reduction : {&into_own, &into_fresh, &into_partial}) {
+      program_.reduce(std::move(reduction->source), std::move(reduction->target));
     }
   }
 
