@@ -1,8 +1,8 @@
-// Bucket: a ring reduce-scatter in one dimension after the other (Barnett et al. 1993; Jain and Sabharwal 2010; De Sensi
-// et al. 2024, 2.3.4), written as the allgather that it reverses.
+// Bucket: a ring reduce-scatter in one dimension after the other (Barnett et al. 1993; Jain and Sabharwal 2010; De
+// Sensi et al. 2024, 2.3.4), written as the allgather that it reverses.
 //
-// The collective of each port begins in its own dimension and direction, and all go on to their next dimension together,
-// after as many steps as the longest side takes: no link carries two messages in a step (Fig. 9).
+// The collective of each port begins in its own dimension and direction, and all go on to their next dimension
+// together, after as many steps as the longest side takes: no link carries two messages in a step (Fig. 9).
 
 #include "algorithms/table.h"
 #include "algorithms/torus_allgather.h"

@@ -1,8 +1,8 @@
 // Ring collectives on Hamiltonian cycles of a 2-D torus (De Sensi et al. 2024, 2.3.1; Hoefler et al. 2022).
 //
-// An r x c torus with r = k c has two cycles without a common link when gcd(r, c - 1) = 1. The first goes along each row
-// and down a column at its end, one column earlier in every row; it closes because c divides r. The second is what is
-// left: down a column for c - 1 links, then one row link to the right. Its r stretches start at rows that are c - 1
+// An r x c torus with r = k c has two cycles without a common link when gcd(r, c - 1) = 1. The first goes along each
+// row and down a column at its end, one column earlier in every row; it closes because c divides r. The second is what
+// is left: down a column for c - 1 links, then one row link to the right. Its r stretches start at rows that are c - 1
 // apart, so it passes through all of them exactly when gcd(r, c - 1) = 1. A ring in each direction on each cycle uses
 // every port. A ring of ranks has one cycle. Links between the same two nodes of a side of 2 count as two.
 
@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/properties.h"
 #include "algorithms/table.h"
 #include "algorithms/torus_allgather.h"
 
@@ -47,7 +48,8 @@ std::string hamiltonian_refusal(const Shape& shape, const AlgorithmOptions& opti
   const Torus torus(shape, options);
   const std::string sides = fmt::format("{}", fmt::join(options.dimensions, "x"));
   if (torus.dimensions() > 2) {
-    return fmt::format("dimensions {}: Hamiltonian cycles that share no link are made on rings and 2-D tori only", sides);
+    return fmt::format("dimensions {}: Hamiltonian cycles that share no link are made on rings and 2-D tori only",
+                       sides);
   }
   if (torus.dimensions() == 2 && !has_two_cycles(torus.side(0), torus.side(1)) &&
       !has_two_cycles(torus.side(1), torus.side(0))) {
@@ -105,7 +107,7 @@ Algorithm hamiltonian_algorithm() {
   row.chunks = chunks_for_ports;
   row.program = hamiltonian;
   row.describe = torus_description;
-  row.properties = derived_properties;
+  row.properties = properties_of_derived;
   return row;
 }
 

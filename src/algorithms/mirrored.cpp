@@ -1,8 +1,9 @@
 // Recursive doubling on tori with one collective per port (De Sensi et al. 2024, 2.3.3 and 5.1; Sack and Gropp 2015),
 // the bandwidth-optimized version: an allgather, and what is derived from it.
 //
-// A ring whose side is no power of two folds: in a reduction the odd coordinates of neighbour pairs give all they have to
-// the even ones first, and get their block back last. That costs two steps and up to a shard per rank of the ring more.
+// A ring whose side is no power of two folds: in a reduction the odd coordinates of neighbour pairs give all they have
+// to the even ones first, and get their block back last. That costs two steps and up to a shard per rank of the ring
+// more.
 
 #include <algorithm>
 
@@ -32,15 +33,17 @@ RingSteps doubling_ring(Rank side, Rank coordinate) {
   RingSteps ring;
   if (folds) {
     ring.emplace_back();
-    if (fold.folded(coordinate)) ring.back().push_back({fold.partner(coordinate), {coordinate}, {}});
-    else if (fold.paired(coordinate)) ring.back().push_back({fold.partner(coordinate), {}, {fold.partner(coordinate)}});
+    if (fold.folded(coordinate))
+      ring.back().push_back({fold.partner(coordinate), {coordinate}, {}});
+    else if (fold.paired(coordinate))
+      ring.back().push_back({fold.partner(coordinate), {}, {fold.partner(coordinate)}});
   }
   for (int bit = doublings - 1; bit >= 0; --bit) {
     ring.emplace_back();
     if (fold.folded(coordinate)) continue;
     const Rank place = fold.place_of(coordinate), peer = place ^ (Rank{1} << bit);
-    ring.back().push_back({fold.coordinate_at(peer), coordinates_like(fold, place, bit + 1),
-                           coordinates_like(fold, peer, bit + 1)});
+    ring.back().push_back(
+        {fold.coordinate_at(peer), coordinates_like(fold, place, bit + 1), coordinates_like(fold, peer, bit + 1)});
   }
   if (folds) {
     ring.emplace_back();
@@ -50,8 +53,10 @@ RingSteps doubling_ring(Rank side, Rank coordinate) {
     for (Rank c = 0; c < side; ++c) {
       if (c != folded) others.push_back(c);
     }
-    if (coordinate == folded) ring.back().push_back({fold.partner(coordinate), {}, std::move(others)});
-    else ring.back().push_back({folded, std::move(others), {}});
+    if (coordinate == folded)
+      ring.back().push_back({fold.partner(coordinate), {}, std::move(others)});
+    else
+      ring.back().push_back({folded, std::move(others), {}});
   }
   return ring;
 }
@@ -59,7 +64,8 @@ RingSteps doubling_ring(Rank side, Rank coordinate) {
 }  // namespace
 
 Algorithm mirrored_algorithm() {
-  return torus_algorithm("mirrored", "recursive doubling on a torus, all ports by mirroring (De Sensi et al. 2024, 5.1)",
+  return torus_algorithm("mirrored",
+                         "recursive doubling on a torus, all ports by mirroring (De Sensi et al. 2024, 5.1)",
                          DimensionOrder::alternating, doubling_ring);
 }
 

@@ -5,8 +5,8 @@
 // receives a block in the earliest step that can bring it: in the reduction it sends "only in the last step" what it
 // could send twice, the paper's rule for sides that are no powers of two.
 //
-// On an odd ring the last coordinate takes no part and exchanges single blocks with all others, about half of those that
-// are left in each reduction step (Fig. 3).
+// On an odd ring the last coordinate takes no part and exchanges single blocks with all others, about half of those
+// that are left in each reduction step (Fig. 3).
 
 #include "algorithms/table.h"
 #include "algorithms/torus_allgather.h"
@@ -48,8 +48,8 @@ class Held {
   std::vector<unsigned char> seen_;
 };
 
-// Others that the left-over coordinate meets in reduction steps before `step`: half of those that remain, rounded up, in
-// every step, and all in the last.
+// Others that the left-over coordinate meets in reduction steps before `step`: half of those that remain, rounded up,
+// in every step, and all in the last.
 Rank met_before(Rank others, int steps, int step) {
   Rank met = 0;
   for (int s = 0; s < step; ++s) met = s == steps - 1 ? others : met + (others - met + 1) / 2;

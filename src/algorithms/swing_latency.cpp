@@ -1,5 +1,5 @@
-// Swing, latency-optimal (De Sensi et al. 2024, 3.1.2 and 4): an allreduce that exchanges and reduces the whole vector in
-// every step; each port does so with its own part of the vector.
+// Swing, latency-optimal (De Sensi et al. 2024, 3.1.2 and 4): an allreduce that exchanges and reduces the whole vector
+// in every step; each port does so with its own part of the vector.
 //
 // What two ranks exchange must have no contribution in common, which holds only when all sides are powers of two. Other
 // sides fold first (2.3.2): the odd coordinates of neighbour pairs give their vector to the even ones, dimension by
@@ -37,7 +37,9 @@ struct Course {
 // Swing among the ranks that are folded in no dimension, seen from `rank`, for a plain or mirrored port.
 Course course_of(const Torus& torus, Rank rank, int first, bool is_mirrored) {
   const int dimensions = torus.dimensions();
-  const auto seen = [&](int d, Rank coordinate) { return is_mirrored ? mirror(torus.side(d), coordinate) : coordinate; };
+  const auto seen = [&](int d, Rank coordinate) {
+    return is_mirrored ? mirror(torus.side(d), coordinate) : coordinate;
+  };
   const auto peer_at = [&](int d, Rank coordinate) { return torus.moved(rank, d, seen(d, coordinate)); };
 
   std::vector<int> folding, doublings;
@@ -68,14 +70,13 @@ Course course_of(const Torus& torus, Rank rank, int first, bool is_mirrored) {
     const Fold fold(torus.side(d));
     const Rank place = fold.place_of(seen(d, torus.coordinate(rank, d)));
     const Rank peer = swing_peer(fold.places(), place, turn.ring_step);
-    course.reducing.push_back(
-        {folds + turn.step, peer_at(d, fold.coordinate_at(peer)), true, true, peer < place});
+    course.reducing.push_back({folds + turn.step, peer_at(d, fold.coordinate_at(peer)), true, true, peer < place});
   }
   return course;
 }
 
-// Reduces what arrives into a value that moves between input, scratch and output, so that operands are in rank order and
-// nothing is copied in vain.
+// Reduces what arrives into a value that moves between input, scratch and output, so that operands are in rank order
+// and nothing is copied in vain.
 class Accumulator {
  public:
   Accumulator(ProgramBuilder& program, Course course, Lane lane, Chunk first, Chunk count)
@@ -97,8 +98,10 @@ class Accumulator {
     while (spread_ < course_.spreading.size() && course_.spreading[spread_].step == step) {
       const Meeting& meeting = course_.spreading[spread_++];
       const Run result{Buffer::output, first_, count_};
-      if (meeting.sends) program_.send({result}, meeting.peer, lane_);
-      else program_.recv({result}, meeting.peer, lane_);
+      if (meeting.sends)
+        program_.send({result}, meeting.peer, lane_);
+      else
+        program_.recv({result}, meeting.peer, lane_);
     }
   }
 
@@ -174,9 +177,8 @@ Properties properties_of(const Shape& shape, const AlgorithmOptions& options) {
   bool few_places = true;
   for (int d = 0; d < dimensions; ++d) few_places = few_places && Fold(torus.side(d)).places() <= 4;
   const bool mirrors = torus.ports(options.multiport) > 1 && shape.ranks > 2;
-  return {.in_place = true,
-          .keeps_rank_order = few_places && dimensions <= 1 && !mirrors,
-          .same_on_all_ranks = few_places};
+  return {
+      .in_place = true, .keeps_rank_order = few_places && dimensions <= 1 && !mirrors, .same_on_all_ranks = few_places};
 }
 
 }  // namespace

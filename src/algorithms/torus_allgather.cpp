@@ -1,13 +1,12 @@
 #include "algorithms/torus_allgather.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <utility>
 
+#include "algorithms/from_allgather.h"
+#include "algorithms/properties.h"
 #include "colltopo/derive.h"
-#include "colltopo/error.h"
 
 namespace colltopo {
 
@@ -110,7 +109,8 @@ class TorusAllgather {
       program_.step(step);
       for (std::size_t port = 0; port < ports_.size(); ++port) {
         Port& p = ports_[port];
-        if (p.next < p.turns.size() && p.turns[p.next].step == step) take(p, static_cast<Lane>(port), p.turns[p.next++]);
+        if (p.next < p.turns.size() && p.turns[p.next].step == step)
+          take(p, static_cast<Lane>(port), p.turns[p.next++]);
       }
     }
     return std::move(program_).build();
@@ -188,29 +188,15 @@ class TorusAllgather {
 }  // namespace
 
 Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllgather& allgather) {
-  const Shape gather{Collective::allgather, shape.ranks, shape.chunks, 0};
-  switch (shape.collective) {
-    case Collective::allgather: return allgather(gather, std::nullopt);
-    case Collective::reduce_scatter: return reduce_scatter_from(allgather(gather, std::nullopt), steps);
-    case Collective::allreduce: return allreduce_from(allgather(gather, std::nullopt), steps);
-    case Collective::bcast: return bcast_from(allgather(gather, shape.root), shape.root);
-    case Collective::reduce: return reduce_from(bcast_from(allgather(gather, shape.root), shape.root), steps);
-    case Collective::alltoall: break;
-  }
-  throw Error(fmt::format("{} cannot be derived from an allgather", name(shape.collective)));
-}
-
-Properties derived_properties(const Shape& shape, const AlgorithmOptions&) {
-  const bool alone = shape.ranks == 1;
-  const bool pair_in_order = shape.collective == Collective::reduce && shape.ranks == 2 && shape.root == 1;
-  return {.in_place = shape.collective != Collective::reduce_scatter,
-          .keeps_rank_order = reduces(shape.collective) && (alone || pair_in_order),
-          .same_on_all_ranks = reduces(shape.collective)};
+  const Shape gather = allgather_shape(shape);
+  if (!rooted(shape.collective)) return from_allgather(shape.collective, allgather(gather, std::nullopt), steps);
+  Program bcast = bcast_from(allgather(gather, shape.root), shape.root);
+  return shape.collective == Collective::bcast ? bcast : reduce_from(bcast, steps);
 }
 
 Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, DimensionOrder order,
                          const RingAllgather& ring) {
-  TorusAllgather whole({Collective::allgather, shape.ranks, shape.chunks, 0}, rank, torus, ring, order);
+  TorusAllgather whole(allgather_shape(shape), rank, torus, ring, order);
   return collective_from_allgather(shape, whole.steps(), [&](const Shape&, std::optional<Rank> origin) {
     if (origin) whole.only(*origin);
     return std::move(whole).run();
@@ -229,7 +215,7 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
     return torus_collective(shape, rank, Torus(shape, options), order, ring);
   };
   row.describe = torus_description;
-  row.properties = derived_properties;
+  row.properties = properties_of_derived;
   return row;
 }
 

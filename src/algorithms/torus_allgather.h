@@ -2,9 +2,9 @@
 //
 // An allgather in which every message stays within one dimension, and in which what a rank does in a dimension depends
 // on its coordinate there alone, keeps at each rank a product of sets: the blocks whose coordinates it has gathered in
-// each dimension. So a step in one dimension sends (what the ring's step sends) x (what is held in the others), and every
-// block arrives exactly once on the torus because every coordinate does on its ring. This holds for sides of any kind, in
-// any order of the dimensions: odd sides need nothing more than an odd ring.
+// each dimension. So a step in one dimension sends (what the ring's step sends) x (what is held in the others), and
+// every block arrives exactly once on the torus because every coordinate does on its ring. This holds for sides of any
+// kind, in any order of the dimensions: odd sides need nothing more than an odd ring.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,8 @@ struct Exchange {
   std::vector<Rank> send, recv;
 };
 
-/// What one coordinate does in an allgather on its ring: [step] exchanges. The number of steps depends on the side alone.
+/// What one coordinate does in an allgather on its ring: [step] exchanges. The number of steps depends on the side
+/// alone.
 using RingSteps = std::vector<std::vector<Exchange>>;
 using RingAllgather = std::function<RingSteps(Rank side, Rank coordinate)>;
 
@@ -29,18 +30,16 @@ using RingAllgather = std::function<RingSteps(Rank side, Rank coordinate)>;
 /// alternating: a step in each in turn. one_by_one: all of one, then all of the next, in phases that all ports share.
 enum class DimensionOrder : std::uint8_t { alternating, one_by_one };
 
-/// A collective derived from the concurrent allgathers of every port: port k < D is plain and reduces first in dimension k,
-/// port D + k is its mirror image. shape.chunks is the number of ports; port k carries chunk k of every shard on lane k.
+/// A collective derived from the concurrent allgathers of every port: port k < D is plain and reduces first in
+/// dimension k, port D + k is its mirror image. shape.chunks is the number of ports; port k carries chunk k of every
+/// shard on lane k.
 Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, DimensionOrder order,
                          const RingAllgather& ring);
 
-/// Any collective but alltoall from an allgather of `steps` steps. `allgather` makes a rank's program for a shape; given an
-/// origin it may leave out all blocks but that rank's, so that a rooted collective costs only what it moves.
+/// Any collective but alltoall from an allgather of `steps` steps. `allgather` makes a rank's program for a shape;
+/// given an origin it may leave out all blocks but that rank's, so that a rooted collective costs only what it moves.
 using MakeAllgather = std::function<Program(const Shape& shape, std::optional<Rank> origin)>;
 Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllgather& allgather);
-
-/// Of collectives made by collective_from_allgather: operands meet in the order in which they arrive.
-Properties derived_properties(const Shape& shape, const AlgorithmOptions& options);
 
 /// The row of the table of an algorithm that is a torus_collective.
 Algorithm torus_algorithm(std::string_view name, std::string_view about, DimensionOrder order, RingAllgather ring);

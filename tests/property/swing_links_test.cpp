@@ -117,7 +117,8 @@ TEST(SwingPorts, all_work_in_every_step_of_a_square_torus) {
         ++messages[{m.source, m.dimension, 2 * m.forward < m.side, m.step}];
       }
       for (const auto& [port, count] : messages) EXPECT_EQ(count, 1) << schedule.name;
-      EXPECT_EQ(messages.size(), schedule.programs.size() * 2 * sides.size() * static_cast<std::size_t>(schedule.steps()));
+      EXPECT_EQ(messages.size(),
+                schedule.programs.size() * 2 * sides.size() * static_cast<std::size_t>(schedule.steps()));
     }
   }
 }
@@ -148,8 +149,8 @@ TEST(HamiltonianLinks, are_all_used_by_two_cycles_that_share_none) {
       ++tori;
       SCOPED_TRACE(to_string(sides));
       const Shape shape{Collective::allgather, rows * columns, 4, 0};
-      std::map<std::pair<Rank, Rank>, int> on_link;     // unordered ends, of both cycles
-      std::map<std::pair<Rank, Rank>, int> links;       // how many links they have
+      std::map<std::pair<Rank, Rank>, int> on_link;  // unordered ends, of both cycles
+      std::map<std::pair<Rank, Rank>, int> links;    // how many links they have
       std::vector<std::vector<Rank>> next(4, std::vector<Rank>(static_cast<std::size_t>(shape.ranks)));
       for (Rank rank = 0; rank < shape.ranks; ++rank) {
         const Program program = family("hamiltonian").program(shape, rank, options_on(sides));
