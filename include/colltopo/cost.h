@@ -80,9 +80,10 @@ BandwidthBound bandwidth_bound(const Shape& shape, const Topology& topology);
 /// Bytes of a call that one rank gets from others, per byte of count: what goodput counts.
 double received_per_byte(const Shape& shape);
 
-/// Whether the schedule fits the topology: as many ranks as hosts; the same fingerprint, if it has one; routes that
-/// follow links from their source to their target, one for every message; in each layer no cycle of links that wait
-/// for each other (deadlock freedom of lossless networks). At most 20 violations.
+/// Whether the schedule fits the topology: as many ranks as hosts, and a path for every message. If it has routes: made
+/// for this fingerprint (if it names one); they follow links from their source to their target, one for every message;
+/// in each layer no cycle of links that wait for each other (deadlock freedom of lossless networks). At most 20
+/// violations.
 std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topology);
 
 }  // namespace colltopo

@@ -107,12 +107,12 @@ std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topol
     violations.add(-1, "{} ranks; {} has {} hosts", schedule.shape.ranks, topology.name(), topology.hosts());
     return violations.take();
   }
-  if (!schedule.topology.empty() && schedule.topology != fingerprint(topology))
-    violations.add(-1, "made for topology {}; {} is {}", schedule.topology, topology.name(), fingerprint(topology));
   if (schedule.routes.empty()) {
     check_reachable(schedule, topology, violations);
     return violations.take();
   }
+  if (!schedule.topology.empty() && schedule.topology != fingerprint(topology))
+    violations.add(-1, "its routes are those of topology {}; {} is {}", schedule.topology, topology.name(), fingerprint(topology));
   for (const Route& route : schedule.routes) check_route(route, topology, violations);
   check_messages_have_routes(schedule, violations);
   // A route with unknown links has nothing to say about cycles.

@@ -1,0 +1,34 @@
+// Pictures of topologies and schedules: SVG, and plain text for terminals.
+//
+// The same input gives the same bytes. What is too large to be readable (more than k_most_marks links or messages)
+// throws Error that says what to draw instead.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "colltopo/schedule.h"
+#include "colltopo/topology.h"
+
+namespace colltopo {
+
+inline constexpr std::size_t k_most_marks = 6000;
+
+/// Grids as grids, a ring as a circle, the rest with hosts on a circle and switches inside. With `loads` ([link], from
+/// link_loads) each direction of a cable is an arrow whose colour and width are its load per bandwidth.
+std::string topology_svg(const Topology& topology, const std::vector<double>& loads = {},
+                         const std::string& title = "");
+std::string topology_text(const Topology& topology, const std::vector<double>& loads = {});
+
+/// A space-time diagram: ranks down, steps across, an arrow per message with its chunks; squares are copies, crosses
+/// reductions.
+std::string schedule_svg(const Schedule& schedule);
+/// One step: ranks on a circle, an arrow per message with its chunks.
+std::string step_svg(const Schedule& schedule, Step step);
+
+/// A table: ranks down, steps across.
+std::string schedule_text(const Schedule& schedule);
+/// One step: every op with the runs that it reads and writes.
+std::string step_text(const Schedule& schedule, Step step);
+
+}  // namespace colltopo

@@ -1,0 +1,152 @@
+#include "cli/command.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "colltopo/error.h"
+#include "colltopo/text.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+std::string plain(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_number_float()) return fmt::format("{:.6g}", value.get<double>());
+  return value.dump();
+}
+
+bool is_file(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+}  // namespace
+
+CLI::App* subcommand(CLI::App& app, Session& session, const std::string& name, const std::string& about) {
+  CLI::App* command = app.add_subcommand(name, about);
+  command->add_flag("--json", session.json, "Print one JSON object on standard output and nothing else there");
+  return command;
+}
+
+Report& Report::add(const std::string& name, nlohmann::ordered_json value, std::string text) {
+  std::string label = name;
+  std::replace(label.begin(), label.end(), '_', ' ');
+  if (label.ends_with(" bytes")) label.resize(label.size() - 6);  // the text for people has its own unit
+  lines_.emplace_back(std::move(label), text.empty() ? plain(value) : std::move(text));
+  return add_hidden(name, std::move(value));
+}
+
+Report& Report::add_hidden(const std::string& name, nlohmann::ordered_json value) {
+  values_[name] = std::move(value);
+  return *this;
+}
+
+std::string Report::text() const {
+  std::size_t width = 0;
+  for (const auto& [label, value] : lines_) width = std::max(width, label.size());
+  std::string all;
+  for (const auto& [label, value] : lines_) all += fmt::format("{:<{}}  {}\n", label, width, value);
+  return all;
+}
+
+std::string Report::json() const { return values_.dump(2) + "\n"; }
+
+void Report::print(const Session& session, const std::string& output) const {
+  if (session.json)
+    std::cout << json();
+  else
+    (output == "-" ? std::cerr : std::cout) << text();
+}
+
+std::string input_name(const std::string& path) { return path == "-" ? "standard input" : path; }
+
+std::string file_contents(const std::string& path) {
+  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw Error(fmt::format("{}: cannot be read: it is a directory; expected a file", path));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw Error(fmt::format("{}: cannot be read: {}; expected a file", path, std::strerror(errno)));
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write_output(const std::string& path, const std::string& contents, const Session& session) {
+  if (path == "-") {
+    if (session.json) throw Error("-o - with --json: standard output cannot take both; give -o a file");
+    std::cout << contents << std::flush;
+    if (!std::cout) throw Error("standard output: cannot be written");
+    return;
+  }
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << contents << std::flush;
+  if (!out) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+}
+
+Topology topology_argument(const std::string& argument) {
+  if (argument == "-" || is_file(argument)) {
+    std::istringstream in(file_contents(argument));
+    return read_topology(in, input_name(argument));
+  }
+  try {
+    return topology_of(argument);
+  } catch (const Error& error) {
+    // A family never has these letters, so a file was meant.
+    if (argument.find(':') == std::string::npos && argument.find_first_of("./") != std::string::npos)
+      throw Error(fmt::format("{}: no such file; expected a topology file or a spec such as torus:4x4", argument));
+    throw;
+  }
+}
+
+Schedule schedule_argument(const std::string& path) {
+  std::istringstream in(file_contents(path));
+  return read_schedule(in, input_name(path));
+}
+
+Collective collective_argument(const std::string& name) {
+  const auto collective = collective_named(name);
+  if (collective) return *collective;
+  std::string all;
+  for (int i = 0; i < k_collectives; ++i) all += fmt::format(" {}", colltopo::name(static_cast<Collective>(i)));
+  throw Error(fmt::format("collective '{}' is unknown; expected one of:{}", name, all));
+}
+
+std::vector<std::size_t> bytes_argument(const std::string& list) {
+  std::vector<std::size_t> all;
+  std::istringstream in(list);
+  for (std::string item; std::getline(in, item, ',');) {
+    std::size_t value = 0;
+    const char* const end = item.data() + item.size();
+    auto [rest, error] = std::from_chars(item.data(), end, value);
+    std::size_t unit = 1;
+    if (error == std::errc{} && rest + 1 == end) {
+      const std::size_t place = std::string_view("KMG").find(*rest);
+      if (place != std::string_view::npos) {
+        unit = std::size_t{1} << (10 * (place + 1));
+        ++rest;
+      }
+    }
+    if (error != std::errc{} || rest != end || value > std::numeric_limits<std::size_t>::max() / unit)
+      throw Error(fmt::format("bytes '{}'; expected whole numbers with K, M or G, separated by commas", item));
+    all.push_back(value * unit);
+  }
+  if (all.empty()) throw Error(fmt::format("bytes '{}'; expected at least one number", list));
+  return all;
+}
+
+std::string counted(std::size_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+}  // namespace colltopo::cli

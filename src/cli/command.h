@@ -1,0 +1,70 @@
+// What every subcommand shares: arguments that are files or specs, reports for people and scripts, files to write.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include "colltopo/schedule.h"
+#include "colltopo/topology.h"
+
+namespace colltopo::cli {
+
+enum ExitStatus { k_good = 0, k_examined_is_wrong = 1, k_usage = 2 };
+
+/// How a run of the command ends, and whether it speaks JSON.
+struct Session {
+  int status = k_good;
+  bool json = false;
+};
+
+/// Adds a subcommand with --json.
+CLI::App* subcommand(CLI::App& app, Session& session, const std::string& name, const std::string& about);
+
+void add_generate(CLI::App& app, Session& session);
+void add_verify(CLI::App& app, Session& session);
+void add_cost(CLI::App& app, Session& session);
+void add_draw(CLI::App& app, Session& session);
+void add_convert(CLI::App& app, Session& session);
+void add_topology(CLI::App& app, Session& session);
+void add_explain(CLI::App& app, Session& session);
+
+/// One result, as lines "name  value" for people or as one JSON object.
+class Report {
+ public:
+  /// `name` as in JSON; people see it with spaces for underscores. `text`: for people, if not the plain value.
+  Report& add(const std::string& name, nlohmann::ordered_json value, std::string text = "");
+  /// For scripts only.
+  Report& add_hidden(const std::string& name, nlohmann::ordered_json value);
+
+  std::string text() const;
+  std::string json() const;
+  /// On standard output; people's text goes to standard error when `output` is "-", being where the data went.
+  void print(const Session& session, const std::string& output = "") const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> lines_;
+  nlohmann::ordered_json values_ = nlohmann::ordered_json::object();
+};
+
+/// The whole of a file, or of standard input for "-".
+std::string file_contents(const std::string& path);
+/// Name of an input for messages: "standard input" for "-".
+std::string input_name(const std::string& path);
+/// Writes a file, or standard output for "-"; with --json nothing else may go there.
+void write_output(const std::string& path, const std::string& contents, const Session& session);
+
+/// A topology file, "-" or a spec string.
+Topology topology_argument(const std::string& argument);
+Schedule schedule_argument(const std::string& path);
+Collective collective_argument(const std::string& name);
+/// "1K,64K,1000": counts of bytes; K, M and G are powers of 1024.
+std::vector<std::size_t> bytes_argument(const std::string& list);
+
+/// "1 rank", "8 ranks".
+std::string counted(std::size_t count, const std::string& noun);
+
+}  // namespace colltopo::cli

@@ -1,0 +1,120 @@
+// colltopo cost: time of a schedule on a network by the alpha-beta model, next to what bandwidth makes every schedule
+// take.
+#include "colltopo/cost.h"
+
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "colltopo/error.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::string topology;
+  std::string bytes;
+  std::string overhead = "1us";
+  bool steps = false;
+};
+
+void print_steps(const Cost& cost, const Topology& topology) {
+  std::cout << "\nstep  messages  of a rank  on a link  busiest link         load\n";
+  for (const StepCost& step : cost.steps) {
+    const bool none = step.busiest_link < 0;
+    std::cout << fmt::format("{:>4}  {:>8}  {:>9}  {:>9}  {:<17} {:>7.4g}\n", step.step, step.messages,
+                             step.most_messages_of_a_rank, step.most_messages_on_a_link,
+                             none ? "none" : topology.link_name(step.busiest_link),
+                             none ? 0.0 : step.busiest_link_s_per_byte * topology.link(step.busiest_link).bandwidth);
+  }
+}
+
+nlohmann::ordered_json steps_json(const Cost& cost) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const StepCost& step : cost.steps)
+    steps.push_back({{"step", step.step},
+                     {"messages", step.messages},
+                     {"most_messages_of_a_rank", step.most_messages_of_a_rank},
+                     {"most_messages_on_a_link", step.most_messages_on_a_link},
+                     {"busiest_link", step.busiest_link},
+                     {"busiest_link_s_per_byte", step.busiest_link_s_per_byte}});
+  return steps;
+}
+
+void run(const Arguments& arguments, const Session& session) {
+  double overhead_s = 0;
+  if (!parse_latency(arguments.overhead, overhead_s) || overhead_s < 0)
+    throw Error(
+        fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
+  const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
+  const Schedule schedule = schedule_argument(arguments.file);
+  const Topology topology = topology_argument(arguments.topology);
+  const Cost cost = cost_of(schedule, topology);
+  const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
+
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  std::string table = fmt::format("\n{:>12}  {:>12}  {:>12}  {:>12}  {:>9}  {:>12}\n", "bytes", "time", "busiest link",
+                                  "lower bound", "ratio", "goodput GB/s");
+  for (const std::size_t size : sizes) {
+    const auto bytes = static_cast<double>(size);
+    const double seconds = model_seconds(cost, bytes, overhead_s);
+    const double lower = bytes * bound.seconds_per_byte;
+    const double goodput = seconds > 0 ? bytes * received_per_byte(schedule.shape) / seconds / 1e9 : 0;
+    nlohmann::ordered_json ratio;  // null: nothing to compare with
+    if (lower > 0) ratio = seconds / lower;
+    results.push_back({{"bytes", size},
+                       {"algorithm", schedule.name},
+                       {"seconds", seconds},
+                       {"goodput_GBps", goodput},
+                       {"busiest_link_s", bytes * cost.busiest_link_s_per_byte},
+                       {"lower_bound_s", lower},
+                       {"ratio", ratio}});
+    table += fmt::format("{:>12}  {:>12}  {:>12}  {:>12}  {:>9}  {:>12.4g}\n", size, seconds_text(seconds),
+                         seconds_text(bytes * cost.busiest_link_s_per_byte), seconds_text(lower),
+                         lower > 0 ? fmt::format("{:.3f}", seconds / lower) : "-", goodput);
+  }
+  Report report;
+  report.add("name", schedule.name)
+      .add("topology", topology.name())
+      .add("steps", schedule.steps())
+      .add("messages", cost.messages)
+      .add("busiest_link", cost.busiest_link,
+           cost.busiest_link < 0 ? "none"
+                                 : fmt::format("{} ({})", cost.busiest_link, topology.link_name(cost.busiest_link)))
+      .add("bound_reason", bound.reason.empty() ? "nothing has to move" : bound.reason)
+      .add_hidden("message_overhead_s", overhead_s)
+      .add_hidden("results", results);
+  if (arguments.steps) report.add_hidden("steps_detail", steps_json(cost));
+  report.print(session);
+  if (session.json) return;
+  std::cout << table;
+  if (arguments.steps) print_steps(cost, topology);
+}
+
+}  // namespace
+
+void add_cost(CLI::App& app, Session& session) {
+  CLI::App* command =
+      subcommand(app, session, "cost", "Time of a schedule on a topology by a model, and the lower bound");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
+  command->add_option("TOPO", arguments->topology, "A topology file or a spec such as torus:4x4")->required();
+  command
+      ->add_option(
+          "--bytes", arguments->bytes,
+          "Bytes per shard (alltoall, allgather, reduce_scatter) or of the vector (others); a list such as 1K,1M")
+      ->required();
+  command->add_option("--overhead", arguments->overhead, "Of a rank per message")->capture_default_str();
+  command->add_flag("--steps", arguments->steps, "Also every step: messages and its busiest link");
+  command->footer(
+      "The model: steps follow each other; in each, every rank spends the overhead on each of its messages, then the "
+      "longest\n"
+      "path's latency passes and the busiest link carries its load.");
+  command->callback([arguments, &session] { run(*arguments, session); });
+}
+
+}  // namespace colltopo::cli

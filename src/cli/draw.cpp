@@ -1,0 +1,126 @@
+// colltopo draw: a topology, a schedule, a step of it or its link loads, as SVG or as text.
+#include "colltopo/draw.h"
+
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "colltopo/cost.h"
+#include "colltopo/error.h"
+#include "colltopo/text.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+struct Arguments {
+  std::string subject;
+  std::string on;
+  std::string output;
+  std::optional<Step> step;
+  bool loads = false;
+};
+
+struct Drawing {
+  std::string kind;
+  std::string text;
+};
+
+bool ends_with(const std::string& text, std::string_view end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// The schedule, when the subject is the file of one.
+std::optional<Schedule> schedule_in(const std::string& subject, std::string& contents) {
+  try {
+    contents = file_contents(subject);
+  } catch (const Error&) {
+    return std::nullopt;  // a spec string, or topology_argument says what is wrong
+  }
+  if (contents.rfind("topo-schedule", 0) != 0) return std::nullopt;
+  std::istringstream in(contents);
+  return read_schedule(in, input_name(subject));
+}
+
+/// Of an all-to-all of single shards along shortest paths.
+std::vector<double> alltoall_loads(const Topology& topology) {
+  const ShortestPaths paths(topology);
+  std::vector<double> loads(topology.links().size(), 0);
+  for (NodeId source = 0; source < topology.hosts(); ++source)
+    for (NodeId target = 0; target < topology.hosts(); ++target)
+      for (const LinkId link : paths.path(source, target)) ++loads[static_cast<std::size_t>(link)];
+  return loads;
+}
+
+Drawing topology_drawing(const Topology& topology, const Arguments& arguments, bool svg) {
+  if (arguments.step || !arguments.on.empty())
+    throw Error(fmt::format("{}: a topology has no steps; --step and --on need a schedule file", topology.name()));
+  const std::vector<double> loads = arguments.loads ? alltoall_loads(topology) : std::vector<double>();
+  const std::string title = topology.name() + (arguments.loads ? ": an all-to-all along shortest paths" : "");
+  return {"topology", svg ? topology_svg(topology, loads, title) : topology_text(topology, loads)};
+}
+
+Drawing schedule_drawing(const Schedule& schedule, const Arguments& arguments, bool svg) {
+  const Step steps = schedule.steps();
+  if (arguments.step && (*arguments.step < 0 || *arguments.step > steps))
+    throw Error(fmt::format("{}: step {}; allowed are 0 (before the first message) to {}", schedule.name,
+                            *arguments.step, steps));
+  if (!arguments.on.empty()) {
+    const Topology topology = topology_argument(arguments.on);
+    const std::vector<double> loads = link_loads(schedule, topology, arguments.step.value_or(0));
+    const std::string title = fmt::format("{} on {}{}", schedule.name, topology.name(),
+                                          arguments.step ? fmt::format(", step {}", *arguments.step) : "");
+    return {"loads", svg ? topology_svg(topology, loads, title) : topology_text(topology, loads)};
+  }
+  if (arguments.loads) throw Error("--loads of a schedule needs the network: add --on TOPO");
+  if (arguments.step) return {"step", svg ? step_svg(schedule, *arguments.step) : step_text(schedule, *arguments.step)};
+  return {"schedule", svg ? schedule_svg(schedule) : schedule_text(schedule)};
+}
+
+Drawing drawing_of(const Arguments& arguments, bool svg) {
+  std::string contents;
+  if (const auto schedule = schedule_in(arguments.subject, contents))
+    return schedule_drawing(*schedule, arguments, svg);
+  if (arguments.subject != "-") return topology_drawing(topology_argument(arguments.subject), arguments, svg);
+  std::istringstream in(contents);
+  return topology_drawing(read_topology(in, input_name("-")), arguments, svg);
+}
+
+void run(const Arguments& arguments, const Session& session) {
+  const bool svg = !arguments.output.empty() && !ends_with(arguments.output, ".txt");
+  const Drawing drawing = drawing_of(arguments, svg);
+  Report report;
+  report.add("kind", drawing.kind).add("format", svg ? "svg" : "text");
+  if (arguments.output.empty()) {
+    if (session.json)
+      report.add("text", drawing.text).print(session);
+    else
+      std::cout << drawing.text;
+    return;
+  }
+  write_output(arguments.output, drawing.text, session);
+  if (arguments.output != "-") report.add("file", arguments.output).print(session);
+}
+
+}  // namespace
+
+void add_draw(CLI::App& app, Session& session) {
+  CLI::App* command = subcommand(app, session, "draw", "Picture of a topology, a schedule, a step or link loads");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("SUBJECT", arguments->subject, "A schedule file, a topology file, - or a spec such as torus:4x4")
+      ->required();
+  command->add_option("--step", arguments->step, "One step of the schedule");
+  command->add_option("--on", arguments->on,
+                      "Draw what the schedule (or the step) loads on the links of this topology");
+  command->add_flag("--loads", arguments->loads,
+                    "Link loads: of the schedule (with --on), or of an all-to-all on the topology");
+  command->add_option("-o,--output", arguments->output,
+                      "SVG file (text if it ends in .txt); without it, text on the terminal");
+  command->callback([arguments, &session] { run(*arguments, session); });
+}
+
+}  // namespace colltopo::cli

@@ -1,0 +1,173 @@
+// colltopo explain: what the component would run for a call, at which price, and what it would cost otherwise.
+//
+// The decision is the component's own code; only the place of ranks is told instead of found out.
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "colltopo/choice.h"
+#include "colltopo/error.h"
+#include "execution/settings.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+constexpr Rank k_most_ranks = 65536;
+// As Chooser::choose(): how far ahead of the previous component a candidate must be.
+constexpr double k_lead = 0.95;
+
+struct Arguments {
+  std::string collective;
+  std::string bytes;
+  std::string on;
+  std::vector<std::string> settings;
+  Rank ranks = 0;
+  Rank ranks_per_node = 1;
+  Rank root = 0;
+  bool not_commutative = false;
+  bool floating = false;
+};
+
+Settings settings_from(const Arguments& arguments) {
+  Settings settings;
+  for (const std::string& setting : arguments.settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos)
+      throw Error(fmt::format("--set '{}'; expected NAME=VALUE, as in --set latency_network=5us", setting));
+    settings.set(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  return settings;
+}
+
+std::vector<int> nodes_by_rank(const Arguments& arguments) {
+  std::vector<int> node_of;
+  for (Rank rank = 0; rank < arguments.ranks; ++rank) node_of.push_back(rank / arguments.ranks_per_node);
+  return node_of;
+}
+
+/// Sides of the network of nodes; empty when it is no grid, which counts as a crossbar.
+std::vector<int> dimensions_on(const Arguments& arguments, int nodes) {
+  if (arguments.on.empty()) return {};
+  const Topology topology = topology_argument(arguments.on);
+  if (topology.hosts() != nodes)
+    throw Error(fmt::format("{} has {} hosts; {} ranks with {} per node need {}", topology.name(), topology.hosts(),
+                            arguments.ranks, arguments.ranks_per_node, nodes));
+  return topology.sides();
+}
+
+Chooser chooser_for(const Arguments& arguments, const Settings& settings) {
+  Placement placement{nodes_by_rank(arguments), settings.dimensions};
+  const int nodes = placement.nodes();
+  if (!arguments.on.empty()) placement.dimensions = dimensions_on(arguments, nodes);
+  AlgorithmOptions options = settings.options;
+  if (settings.group.size > 0)
+    options.group = settings.group.size;
+  else
+    options.group_of = placement.node_of;
+  // With one rank per node the ranks form the torus themselves.
+  if (nodes == arguments.ranks) options.dimensions = placement.dimensions;
+  return Chooser(arguments.ranks, std::move(placement), settings.machine, std::move(options));
+}
+
+std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& candidates) {
+  const auto fallback =
+      std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.algorithm == nullptr; });
+  if (fallback == candidates.end()) return "the cheapest candidate";
+  if (chosen.algorithm != nullptr)
+    return fmt::format("the cheapest candidate; the previous component is predicted to take {:.2f} times as long",
+                       fallback->seconds / chosen.seconds);
+  return fmt::format("no candidate is predicted to take less than {:.0f}% of the previous component's time",
+                     100 * k_lead);
+}
+
+nlohmann::ordered_json candidates_json(const std::vector<Candidate>& candidates) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Candidate& candidate : candidates) {
+    nlohmann::ordered_json one = {
+        {"name", candidate.name}, {"seconds", candidate.seconds}, {"excluded", candidate.excluded}};
+    if (!candidate.excluded.empty()) one["seconds"] = nullptr;
+    list.push_back(one);
+  }
+  return list;
+}
+
+void print_table(const std::vector<Candidate>& candidates, const Candidate& chosen) {
+  std::cout << '\n';
+  for (const Candidate& candidate : candidates)
+    std::cout << fmt::format("{} {:>12}  {}{}\n", candidate.name == chosen.name ? '*' : ' ',
+                             candidate.excluded.empty() ? seconds_text(candidate.seconds) : "-", candidate.name,
+                             candidate.excluded.empty() ? "" : ": " + candidate.excluded);
+}
+
+void check(const Arguments& arguments) {
+  if (arguments.ranks < 1 || arguments.ranks > k_most_ranks)
+    throw Error(fmt::format("--ranks {}; expected 1..{}", arguments.ranks, k_most_ranks));
+  if (arguments.ranks_per_node < 1 || arguments.ranks_per_node > arguments.ranks)
+    throw Error(fmt::format("--ranks-per-node {}; expected 1..{}", arguments.ranks_per_node, arguments.ranks));
+  if (arguments.root < 0 || arguments.root >= arguments.ranks)
+    throw Error(fmt::format("--root {}; expected 0..{}", arguments.root, arguments.ranks - 1));
+}
+
+void run(const Arguments& arguments, const Session& session) {
+  check(arguments);
+  Request request;
+  request.collective = collective_argument(arguments.collective);
+  request.root = arguments.root;
+  request.commutative = !arguments.not_commutative;
+  request.associative_bits = !arguments.floating;
+  const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
+  Chooser chooser = chooser_for(arguments, settings_from(arguments));
+
+  nlohmann::ordered_json results = nlohmann::ordered_json::array();
+  for (const std::size_t bytes : sizes) {
+    request.bytes = bytes;
+    const std::vector<Candidate> candidates = chooser.candidates(request);
+    const Candidate chosen = chooser.choose(request);
+    const std::string why = reason_of(chosen, candidates);
+    results.push_back({{"collective", arguments.collective},
+                       {"ranks", arguments.ranks},
+                       {"ranks_per_node", arguments.ranks_per_node},
+                       {"bytes", bytes},
+                       {"algorithm", chosen.algorithm == nullptr ? "fallback" : chosen.name},
+                       {"seconds", chosen.seconds},
+                       {"reason", why},
+                       {"candidates", candidates_json(candidates)}});
+    if (session.json) continue;
+    std::cout << fmt::format("{} of {} on {}, {} per node: {}\nwhy: {}\n", arguments.collective, counted(bytes, "byte"),
+                             counted(static_cast<std::size_t>(arguments.ranks), "rank"), arguments.ranks_per_node,
+                             chosen.name, why);
+    print_table(candidates, chosen);
+    if (bytes != sizes.back()) std::cout << '\n';
+  }
+  if (session.json) Report().add("results", results).print(session);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Session& session) {
+  CLI::App* command = subcommand(app, session, "explain", "What coll/topo would run for a call, and why");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("COLLECTIVE", arguments->collective, "alltoall allgather reduce_scatter allreduce bcast reduce")
+      ->required();
+  command->add_option("--ranks", arguments->ranks, "Ranks of the communicator")->required();
+  command
+      ->add_option(
+          "--bytes", arguments->bytes,
+          "Bytes per shard (alltoall, allgather, reduce_scatter) or of the vector (others); a list such as 1K,1M")
+      ->required();
+  command->add_option("--ranks-per-node", arguments->ranks_per_node, "Consecutive ranks that share a node")
+      ->capture_default_str();
+  command->add_option("--on", arguments->on, "The network of the nodes: a topology file or a spec such as torus:4x4");
+  command->add_option("--root", arguments->root, "bcast, reduce")->capture_default_str();
+  command->add_flag("--not-commutative", arguments->not_commutative, "The reduction needs the order of ranks");
+  command->add_flag("--floating", arguments->floating, "The order of the reduction shows in the bits of the result");
+  command->add_option("--set", arguments->settings,
+                      "A parameter of the component, NAME=VALUE (docs/open-mpi.md); repeatable");
+  command->callback([arguments, &session] { run(*arguments, session); });
+}
+
+}  // namespace colltopo::cli

@@ -1,0 +1,59 @@
+// colltopo: makes, proves, prices and draws schedules of collectives. One file per subcommand.
+#include <exception>
+#include <iostream>
+#include <new>
+
+#include "cli/command.h"
+#include "colltopo/error.h"
+
+namespace {
+
+using namespace colltopo::cli;
+
+constexpr const char* k_about =
+    "Schedules of MPI collectives for a network: make them, prove them right, price them, draw them.";
+
+constexpr const char* k_first_steps = R"(First steps:
+  colltopo topology torus:4x4                          what a network is like
+  colltopo generate swing torus:4x4 -o swing.sched     a schedule for it, proved before it is written
+  colltopo draw swing.sched -o swing.svg               a picture of every step
+  colltopo verify swing.sched                          the proof again
+  colltopo cost swing.sched torus:4x4 --bytes 64K,1M   its time on the network, and the bound
+  colltopo explain alltoall --ranks 64 --bytes 1K      what coll/topo would run, and why
+
+`colltopo COMMAND --help` says more; so do `man colltopo` and docs/command.md.
+Exit status: 0 good, 1 what was examined is wrong, 2 usage or unreadable input.)";
+
+int report_failure(const Session& session, const std::string& what) {
+  if (session.json) std::cout << nlohmann::ordered_json{{"error", what}}.dump(2) << '\n';
+  std::cerr << "colltopo: " << what << '\n';
+  return k_usage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Session session;
+  CLI::App app(k_about, "colltopo");
+  app.footer(k_first_steps);
+  app.set_version_flag("--version", std::string("colltopo ") + COLLTOPO_VERSION);
+  app.require_subcommand(1);
+  app.get_formatter()->column_width(34);
+  add_topology(app, session);
+  add_generate(app, session);
+  add_verify(app, session);
+  add_cost(app, session);
+  add_draw(app, session);
+  add_explain(app, session);
+  add_convert(app, session);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? k_good : k_usage;
+  } catch (const std::bad_alloc&) {
+    return report_failure(session, "out of memory; choose a smaller topology, or --parametric");
+  } catch (const std::exception& error) {
+    return report_failure(session, error.what());
+  }
+  return session.status;
+}

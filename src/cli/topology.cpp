@@ -1,0 +1,72 @@
+// colltopo topology: facts of a network, or its file.
+#include <memory>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+struct Arguments {
+  std::string topology;
+  std::string output;
+};
+
+std::string range(double least, double most) {
+  return least == most ? bandwidth_text(least) : fmt::format("{} to {}", bandwidth_text(least), bandwidth_text(most));
+}
+
+void run(const Arguments& arguments, const Session& session) {
+  const Topology topology = topology_argument(arguments.topology);
+  if (!arguments.output.empty()) {
+    std::ostringstream file;
+    write_topology(file, topology);
+    write_output(arguments.output, file.str(), session);
+    if (arguments.output == "-") return;
+  }
+  const TopologyFacts facts = facts_of(topology);
+  Report report;
+  report.add("name", topology.name())
+      .add("hosts", facts.hosts)
+      .add("switches", facts.switches)
+      .add("links", facts.links, fmt::format("{} (each cable is two)", facts.links))
+      .add("degree", facts.largest_degree,
+           facts.smallest_degree == facts.largest_degree
+               ? ""
+               : fmt::format("{} to {}", facts.smallest_degree, facts.largest_degree))
+      .add_hidden("smallest_degree", facts.smallest_degree)
+      .add("regular", facts.regular)
+      .add("connected", facts.connected)
+      .add("diameter", facts.diameter, facts.connected ? fmt::format("{} hops", facts.diameter) : "none: not connected")
+      .add("average_distance", facts.average_distance, fmt::format("{:.4g} hops", facts.average_distance));
+  if (!topology.sides().empty()) {
+    report
+        .add("sides", topology.sides(),
+             fmt::format("{}{}", fmt::join(topology.sides(), "x"),
+                         topology.wraps() ? ", wraps around" : ", no wrap-around"))
+        .add_hidden("wraps", topology.wraps());
+  }
+  report.add("bandwidth", facts.slowest_link, range(facts.slowest_link, facts.fastest_link) + " per link and direction")
+      .add_hidden("fastest_bandwidth", facts.fastest_link)
+      .add("bisection", facts.bisection,
+           fmt::format("{} or less (narrowest halving found)", bandwidth_text(facts.bisection)))
+      .add("fingerprint", fingerprint(topology));
+  if (!arguments.output.empty()) report.add("file", arguments.output);
+  report.print(session);
+}
+
+}  // namespace
+
+void add_topology(CLI::App& app, Session& session) {
+  CLI::App* command = subcommand(app, session, "topology", "Facts of a topology, or its file");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
+  command->add_option("-o,--output", arguments->output, "Write the topology as a JSON file");
+  command->footer("Specs:\n" + topology_specs());
+  command->callback([arguments, &session] { run(*arguments, session); });
+}
+
+}  // namespace colltopo::cli

@@ -1,0 +1,92 @@
+// colltopo verify: proves that a schedule is its collective, and that it fits a network.
+#include "colltopo/verify.h"
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "colltopo/cost.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+struct Arguments {
+  std::string file;
+  std::string on;
+};
+
+std::string properties_text(const Verdict& verdict, Collective collective) {
+  std::string text = fmt::format("in place: {}", verdict.in_place ? "yes" : "no");
+  if (reduces(collective))
+    text += fmt::format(", keeps rank order: {}, same on all ranks: {}", verdict.keeps_rank_order ? "yes" : "no",
+                        verdict.same_on_all_ranks ? "yes" : "no");
+  return text + fmt::format(", may run step by step: {}", verdict.stepped ? "yes" : "no");
+}
+
+void run(const Arguments& arguments, Session& session) {
+  const Schedule schedule = schedule_argument(arguments.file);
+  Verdict verdict = verify(schedule);
+  nlohmann::ordered_json properties = {{"in_place", verdict.in_place},
+                                       {"keeps_rank_order", verdict.keeps_rank_order},
+                                       {"same_on_all_ranks", verdict.same_on_all_ranks},
+                                       {"stepped", verdict.stepped}};
+  std::string on_text;
+  if (!arguments.on.empty()) {
+    const Topology topology = topology_argument(arguments.on);
+    const std::vector<Violation> misfits = verify_on(schedule, topology);
+    verdict.violations.insert(verdict.violations.end(), misfits.begin(), misfits.end());
+    if (misfits.empty()) {
+      const Cost cost = cost_of(schedule, topology);
+      std::size_t most = 0;
+      for (const StepCost& step : cost.steps) most = std::max(most, step.most_messages_on_a_link);
+      properties["neighbours_only"] = cost.neighbours_only;
+      properties["messages_on_a_link_per_step"] = most;
+      on_text = fmt::format("on {}: {}; at most {} on a link in a step\n", topology.name(),
+                            cost.neighbours_only ? "all messages between neighbours" : "messages pass other hosts",
+                            counted(most, "message"));
+    }
+  }
+  if (!verdict.valid()) session.status = k_examined_is_wrong;
+
+  nlohmann::ordered_json violations = nlohmann::ordered_json::array();
+  for (const Violation& violation : verdict.violations) violations.push_back(to_string(violation));
+  if (session.json) {
+    Report()
+        .add("valid", verdict.valid())
+        .add("name", schedule.name)
+        .add("collective", std::string(name(schedule.shape.collective)))
+        .add("ranks", schedule.shape.ranks)
+        .add("violations", violations)
+        .add("properties", properties)
+        .print(session);
+    return;
+  }
+  const std::string file = input_name(arguments.file);
+  for (const auto& violation : violations) std::cout << file << ": " << violation.get<std::string>() << '\n';
+  if (!verdict.valid()) {
+    std::cout << file << ": invalid: " << counted(violations.size(), "violation") << '\n';
+    return;
+  }
+  std::cout << fmt::format("{}: valid: {} is {} on {}, free of deadlock\n", file, schedule.name,
+                           name(schedule.shape.collective),
+                           counted(static_cast<std::size_t>(schedule.shape.ranks), "rank"))
+            << properties_text(verdict, schedule.shape.collective) << '\n'
+            << on_text;
+}
+
+}  // namespace
+
+void add_verify(CLI::App& app, Session& session) {
+  CLI::App* command = subcommand(app, session, "verify", "Prove that a schedule is right");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
+  command->add_option("--on", arguments->on, "Also prove that it fits this topology: hosts, paths, routes, layers");
+  command->footer("Exit status 1 when it is wrong; each violation is a line with its rank and op.");
+  command->callback([arguments, &session] { run(*arguments, session); });
+}
+
+}  // namespace colltopo::cli
