@@ -1,0 +1,81 @@
+#!/bin/bash
+# programs.sh BUILD CASE RANKS CORRUPTION: one case of the benchmark programs under mpirun; 0 when it does as it should.
+set -euo pipefail
+build=$1 name=$2 ranks=$3 corruption=$4
+here=$(dirname "$(realpath "$0")")
+mpi() { timeout 100 "$here/../mpi/run.sh" "$build" 1 "$@"; }
+bench=$build/bin/colltopo-bench
+fft3d=$build/bin/colltopo-fft3d
+fail() { echo "$name on $ranks ranks: $*" >&2; exit 1; }
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+case $name in
+  fft3d)  # sides that no rank count divides but its own multiples, and an odd z
+    for decomposition in slab pencil; do
+      for transform in c2c r2c; do
+        mpi "$ranks" --mca coll_topo_alltoall_algorithm tra "$fft3d" --grid "$((ranks * 3))x$((ranks * 2))x7" \
+          --decomposition $decomposition --transform $transform --iterations 2 --verify --json >"$scratch/out"
+        grep -q '"correct": true' "$scratch/out" || fail "$decomposition $transform: not verified"
+        [ "$ranks" -eq 1 ] || grep -q '"topo_algorithm": "tra"' "$scratch/out" || fail "coll/topo did not serve the exchanges"
+      done
+    done
+    ;;
+  values)  # every collective, elements of each size, the operations that integers allow
+    mpi "$ranks" "$bench" --algorithm auto,native --bytes 1,4,1000 --check --iterations 5
+    mpi "$ranks" "$bench" --algorithm ring --collective allgather,allreduce,reduce_scatter,reduce_scatter_block \
+      --bytes 8,4K --check --iterations 5 --type int32 --op bxor
+    mpi "$ranks" "$bench" --algorithm tra:radix=2 --collective alltoall --bytes 8,4K --check --iterations 5
+    ;;
+  versus)
+    mpi "$ranks" "$bench" --collective alltoall --versus tra,native --bytes 8:32 --check --iterations 200 --json >"$scratch/out"
+    python3 - "$scratch/out" <<'EOF'
+import json, sys
+results = json.load(open(sys.argv[1]))["results"]
+assert [(r["algorithm"], r["bytes"]) for r in results] == [(a, b) for b in (8, 16, 32) for a in ("tra", "native")], results
+for mine, other in zip(results[::2], results[1::2]):
+    assert mine["correct"] is True and other["correct"] is True
+    assert mine["served_by"] == "tra" and other["served_by"] == "open-mpi"
+    assert mine["ranks"] == 2 and 0 < mine["p10_us"] <= mine["median_us"] <= mine["p90_us"]
+    assert abs(mine["ratio"] * other["ratio"] - 1) < 0.05, (mine, other)
+EOF
+    ;;
+  overhead)
+    mpi "$ranks" "$bench" --collective alltoall --algorithm tra --bytes 8 --overhead 4 --iterations 200 --json >"$scratch/out"
+    python3 - "$scratch/out" <<'EOF'
+import json, sys
+cost, = json.load(open(sys.argv[1]))["overhead"]
+assert cost["messages_per_call"] == 1 and cost["plan_hit_share"] == 1, cost
+assert 0 < cost["used_bytes"] < 1e6 and cost["created_bytes"] < 1e5, cost
+EOF
+    ;;
+  wrong_values_are_found)
+    if mpi "$ranks" -x LD_PRELOAD="$corruption" "$bench" --collective alltoall --algorithm native --bytes 1K --check \
+      --iterations 5 >"$scratch/out" 2>"$scratch/err"; then
+      fail "colltopo-bench passed a wrong element"
+    fi
+    grep -q "rank $((ranks - 1)): 1 wrong: element $((ranks * 128 - 1)) of $((ranks * 128))" "$scratch/err" ||
+      fail "the wrong element is not named: $(cat "$scratch/err")"
+    if mpi "$ranks" -x LD_PRELOAD="$corruption" "$fft3d" --grid 6x6x4 --iterations 1 --verify >"$scratch/out" 2>&1; then
+      fail "colltopo-fft3d passed a wrong element"
+    fi
+    grep -q WRONG "$scratch/out" || fail "colltopo-fft3d failed otherwise: $(cat "$scratch/out")"
+    ;;
+  usage)  # one line that names the value, status 2
+    refused() {
+      local expected=$1 status=0
+      shift
+      mpi "$ranks" "$@" >"$scratch/out" 2>&1 || status=$?
+      [ "$status" -eq 2 ] || fail "status $status, not 2: $*"
+      grep -q -- "$expected" "$scratch/out" || fail "no \"$expected\" from $*: $(cat "$scratch/out")"
+    }
+    refused '"foo" is not one of' "$bench" --collective foo
+    refused '"4X" is not a size' "$bench" --bytes 4X
+    refused 'not a multiple of the 8 bytes' "$bench" --bytes 12 --type double
+    refused 'names 1 algorithms, not two' "$bench" --versus tra
+    refused 'coll_topo_alltoall_rdx' "$bench" --collective alltoall --algorithm tra:rdx=4
+    refused 'x = 5 points do not divide by 2 ranks' "$fft3d" --grid 5x4x4
+    refused 'is not 3 numbers' "$fft3d" --grid 4x4
+    ;;
+  *) fail "no such case" ;;
+esac
