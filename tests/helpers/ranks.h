@@ -1,0 +1,153 @@
+// A communicator in one process: every rank is a thread, messages go through queues, and the C API runs on top.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "colltopo/colltopo.h"
+
+namespace colltopo {
+
+/// The wires, and what the callbacks of all ranks share.
+class Ranks {
+ public:
+  explicit Ranks(int ranks) : ranks_(ranks), contexts_(static_cast<std::size_t>(ranks)) {
+    for (int r = 0; r < ranks; ++r) contexts_[static_cast<std::size_t>(r)] = {this, r};
+  }
+
+  std::vector<int> node_of;       // [rank]; empty: one node
+  int fail_message = -1;          // the n-th send of the process returns 77
+  std::vector<std::string> said;  // "level: line", in no particular order of ranks
+
+  /// Runs `body(rank, comm)` on a thread per rank.
+  void run(const std::function<void(int, colltopo_comm*)>& body) {
+    std::vector<std::thread> threads;
+    for (int r = 0; r < ranks_; ++r) {
+      threads.emplace_back([this, r, &body] {
+        const colltopo_callbacks callbacks = this->callbacks(r);
+        colltopo_comm* const comm = colltopo_comm_create(r, ranks_, &callbacks);
+        body(r, comm);
+        colltopo_comm_free(comm);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  int sends() const { return sends_; }
+  int agreements() const { return agreements_; }
+
+ private:
+  struct Context {
+    Ranks* ranks = nullptr;
+    int rank = 0;
+  };
+  struct Pending {
+    std::vector<std::byte> data;
+    void* target = nullptr;
+    bool done = false;
+  };
+  struct Wire {
+    std::deque<std::shared_ptr<Pending>> sent, wanted;
+  };
+
+  static Context& of(void* context) { return *static_cast<Context*>(context); }
+
+  void match(Wire& wire) {
+    while (!wire.sent.empty() && !wire.wanted.empty()) {
+      std::copy(wire.sent.front()->data.begin(), wire.sent.front()->data.end(),
+                static_cast<std::byte*>(wire.wanted.front()->target));
+      wire.wanted.front()->done = true;
+      wire.sent.pop_front();
+      wire.wanted.pop_front();
+    }
+  }
+
+  colltopo_callbacks callbacks(int rank) {
+    colltopo_callbacks c{};
+    c.context = &contexts_[static_cast<std::size_t>(rank)];
+    c.send = [](void* context, const void* data, size_t bytes, int peer, int, int collective, void** request) {
+      Ranks& all = *of(context).ranks;
+      const std::lock_guard lock(all.mutex_);
+      if (++all.sends_ == all.fail_message) return 77;
+      auto message = std::make_shared<Pending>();
+      const auto* first = static_cast<const std::byte*>(data);
+      message->data.assign(first, first + bytes);
+      Wire& wire = all.wires_[{of(context).rank, peer, collective}];
+      wire.sent.push_back(std::move(message));
+      all.match(wire);
+      *request = nullptr;
+      return 0;
+    };
+    c.recv = [](void* context, void* data, size_t, int peer, int, int collective, void** request) {
+      Ranks& all = *of(context).ranks;
+      const std::lock_guard lock(all.mutex_);
+      auto wanted = std::make_shared<Pending>();
+      wanted->target = data;
+      all.open_[wanted.get()] = wanted;
+      *request = wanted.get();
+      Wire& wire = all.wires_[{peer, of(context).rank, collective}];
+      wire.wanted.push_back(std::move(wanted));
+      all.match(wire);
+      return 0;
+    };
+    c.test = [](void* context, void** request) {
+      Ranks& all = *of(context).ranks;
+      const std::lock_guard lock(all.mutex_);
+      if (static_cast<Pending*>(*request)->done) {
+        all.open_.erase(static_cast<Pending*>(*request));
+        *request = nullptr;
+      }
+      return 0;
+    };
+    c.abandon = [](void*, void** request) { *request = nullptr; };
+    c.progress = [](void*) { std::this_thread::yield(); };
+    c.agree = [](void* context, long long* value) { return of(context).ranks->agree(value); };
+    c.locality = [](void* context, int, int* group_of) {
+      const Ranks& all = *of(context).ranks;
+      for (std::size_t r = 0; r < all.contexts_.size(); ++r) group_of[r] = all.node_of.empty() ? 0 : all.node_of[r];
+      return 0;
+    };
+    c.say = [](void* context, int level, const char* line) {
+      Ranks& all = *of(context).ranks;
+      const std::lock_guard lock(all.mutex_);
+      all.said.push_back(std::to_string(level) + ": " + line);
+    };
+    return c;
+  }
+
+  int agree(long long* value) {
+    std::unique_lock lock(mutex_);
+    const int round = round_;
+    least_ = arrived_ == 0 ? *value : std::min(least_, *value);
+    if (++arrived_ == ranks_) {
+      arrived_ = 0;
+      ++round_;
+      ++agreements_;
+      agreed_ = least_;
+      everybody_.notify_all();
+    } else {
+      everybody_.wait(lock, [&] { return round_ != round; });
+    }
+    *value = agreed_;
+    return 0;
+  }
+
+  int ranks_;
+  std::vector<Context> contexts_;
+  std::mutex mutex_;
+  std::condition_variable everybody_;
+  std::map<std::tuple<int, int, int>, Wire> wires_;  // (from, to, collective)
+  std::map<Pending*, std::shared_ptr<Pending>> open_;
+  int arrived_ = 0, round_ = 0, sends_ = 0, agreements_ = 0;
+  long long least_ = 0, agreed_ = 0;
+};
+
+}  // namespace colltopo

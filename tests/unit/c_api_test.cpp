@@ -1,0 +1,379 @@
+// The C API over threads: every collective against values computed by hand, settings, fallbacks and errors.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdint>
+#include <fstream>
+#include <numeric>
+
+#include "colltopo/algorithms.h"
+#include "colltopo/text.h"
+#include "ranks.h"
+
+namespace colltopo {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+int add(void*, const void* source, void* target, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i)
+    static_cast<std::int64_t*>(target)[i] += static_cast<const std::int64_t*>(source)[i];
+  return 0;
+}
+
+colltopo_call call_of(const void* input, void* output, std::size_t count) {
+  colltopo_call call{};
+  call.input = input;
+  call.output = output;
+  call.count = count;
+  call.element_size = sizeof(std::int64_t);
+  call.op_properties = COLLTOPO_OP_COMMUTATIVE | COLLTOPO_OP_ASSOCIATIVE_BITS;
+  call.reduce = add;
+  return call;
+}
+
+std::int64_t number(int rank, std::size_t index) { return 1000 * rank + static_cast<std::int64_t>(index); }
+
+std::vector<std::int64_t> input_of(int rank, std::size_t count) {
+  std::vector<std::int64_t> input(count);
+  for (std::size_t i = 0; i < count; ++i) input[i] = number(rank, i);
+  return input;
+}
+
+// Serves one allreduce of `count` elements and checks it; returns the code.
+int checked_allreduce(int ranks, int rank, colltopo_comm* comm, std::size_t count, bool in_place = false) {
+  std::vector<std::int64_t> input = input_of(rank, count),
+                            output = in_place ? input : std::vector<std::int64_t>(count, -1);
+  colltopo_call call = call_of(input.data(), output.data(), count);
+  call.in_place = in_place ? 1 : 0;
+  const int code = colltopo_allreduce(comm, &call);
+  if (code != COLLTOPO_SUCCESS) return code;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int64_t expected = 1000 * ranks * (ranks - 1) / 2 + ranks * static_cast<std::int64_t>(i);
+    EXPECT_EQ(output[i], expected) << "rank " << rank << " element " << i;
+  }
+  return code;
+}
+
+int checked_alltoall(int ranks, int rank, colltopo_comm* comm, std::size_t count, bool in_place = false) {
+  const auto all = static_cast<std::size_t>(ranks) * count;
+  std::vector<std::int64_t> input = input_of(rank, all), output = in_place ? input : std::vector<std::int64_t>(all, -1);
+  colltopo_call call = call_of(input.data(), output.data(), count);
+  call.in_place = in_place ? 1 : 0;
+  const int code = colltopo_alltoall(comm, &call);
+  if (code != COLLTOPO_SUCCESS) return code;
+  for (int from = 0; from < ranks; ++from) {
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(output[static_cast<std::size_t>(from) * count + i],
+                number(from, static_cast<std::size_t>(rank) * count + i));
+    }
+  }
+  return code;
+}
+
+TEST(CApi, forced_algorithms_serve_every_collective_and_give_right_values) {
+  for (const int ranks : {2, 3, 4, 5, 8}) {
+    for (const Algorithm& algorithm : algorithms()) {
+      Ranks all(ranks);
+      std::atomic<int> served = 0;
+      all.run([&](int rank, colltopo_comm* comm) {
+        const std::string name(algorithm.name);
+        if (serves(algorithm, Collective::alltoall)) {
+          ASSERT_EQ(colltopo_comm_set(comm, "alltoall_algorithm", name.c_str()), COLLTOPO_SUCCESS);
+          for (const std::size_t count : {1u, 7u, 1u}) {
+            for (const bool in_place : {false, true}) {
+              if (checked_alltoall(ranks, rank, comm, count, in_place) == COLLTOPO_SUCCESS) ++served;
+            }
+          }
+        }
+        if (serves(algorithm, Collective::allreduce)) {
+          ASSERT_EQ(colltopo_comm_set(comm, "allreduce_algorithm", name.c_str()), COLLTOPO_SUCCESS);
+          for (const std::size_t count : {1u, 100u, 3u, 100u}) {
+            for (const bool in_place : {false, true}) {
+              if (checked_allreduce(ranks, rank, comm, count, in_place) == COLLTOPO_SUCCESS) ++served;
+            }
+          }
+        }
+      });
+      const bool refuses = !algorithm.refusal({Collective::allreduce, ranks, 1, 0}, {}).empty();
+      if (refuses || (!serves(algorithm, Collective::alltoall) && !serves(algorithm, Collective::allreduce))) continue;
+      EXPECT_GT(served, 0) << algorithm.name << " on " << ranks;
+    }
+  }
+}
+
+TEST(CApi, rooted_and_scattering_collectives_give_right_values) {
+  constexpr int ranks = 5;
+  Ranks all(ranks);
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "bcast_algorithm", "binomial");
+    colltopo_comm_set(comm, "reduce_algorithm", "binomial");
+    colltopo_comm_set(comm, "reduce_scatter_algorithm", "ring");
+    colltopo_comm_set(comm, "allgather_algorithm", "bruck");
+    for (int root = 0; root < ranks; ++root) {
+      std::vector<std::int64_t> buffer = rank == root ? input_of(root, 9) : std::vector<std::int64_t>(9, -1);
+      colltopo_call call = call_of(nullptr, buffer.data(), 9);
+      call.root = root;
+      ASSERT_EQ(colltopo_bcast(comm, &call), COLLTOPO_SUCCESS);
+      EXPECT_EQ(buffer, input_of(root, 9));
+
+      const std::vector<std::int64_t> input = input_of(rank, 4);
+      std::vector<std::int64_t> output = root % 2 == 0 ? std::vector<std::int64_t>(4, -1) : input;
+      call = call_of(input.data(), rank == root ? output.data() : nullptr, 4);
+      call.root = root;
+      call.in_place = rank == root && root % 2 == 1 ? 1 : 0;
+      ASSERT_EQ(colltopo_reduce(comm, &call), COLLTOPO_SUCCESS);
+      for (std::size_t i = 0; rank == root && i < 4; ++i)
+        EXPECT_EQ(output[i], 10000 + 5 * static_cast<std::int64_t>(i));
+    }
+    const std::vector<std::size_t> counts = {3, 0, 1, 5, 2};
+    for (const bool in_place : {false, true}) {
+      std::vector<std::int64_t> input = input_of(rank, 11), output(11, -1);
+      if (in_place) output = input;
+      colltopo_call call = call_of(input.data(), output.data(), 0);
+      call.counts = counts.data();
+      call.in_place = in_place ? 1 : 0;
+      ASSERT_EQ(colltopo_reduce_scatter(comm, &call), COLLTOPO_SUCCESS);
+      const auto first = std::accumulate(counts.begin(), counts.begin() + rank, std::size_t{0});
+      for (std::size_t i = 0; i < counts[static_cast<std::size_t>(rank)]; ++i) {
+        EXPECT_EQ(output[i], 10000 + 5 * static_cast<std::int64_t>(first + i)) << "rank " << rank;
+      }
+    }
+    for (const bool in_place : {false, true}) {
+      const std::vector<std::int64_t> mine = input_of(rank, 3);
+      std::vector<std::int64_t> output(15, -1);
+      if (in_place) std::copy(mine.begin(), mine.end(), output.begin() + 3 * rank);
+      colltopo_call call = call_of(mine.data(), output.data(), 3);
+      call.in_place = in_place ? 1 : 0;
+      ASSERT_EQ(colltopo_allgather(comm, &call), COLLTOPO_SUCCESS);
+      for (int from = 0; from < ranks; ++from) {
+        for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(output[static_cast<std::size_t>(3 * from) + i], number(from, i));
+      }
+    }
+  });
+}
+
+TEST(CApi, a_wrong_setting_declines_its_collective_alone_and_says_what_is_allowed) {
+  Ranks all(2);
+  all.run([&](int rank, colltopo_comm* comm) {
+    EXPECT_EQ(colltopo_comm_set(comm, "alltoall_radix", "1"), COLLTOPO_INVALID);
+    EXPECT_THAT(colltopo_last_error(),
+                HasSubstr("alltoall_radix is 1; must be 0 (chosen) or at least 2; using the next component"));
+    EXPECT_EQ(colltopo_comm_set(comm, "allreduce_algorithm", "ring"), COLLTOPO_SUCCESS);
+    EXPECT_EQ(checked_alltoall(2, rank, comm, 1), COLLTOPO_DECLINED);
+    EXPECT_EQ(checked_allreduce(2, rank, comm, 1), COLLTOPO_SUCCESS);
+  });
+  EXPECT_EQ(all.agreements(), 2);
+}
+
+TEST(CApi, wrong_settings_are_named_with_what_is_allowed) {
+  Ranks all(1);
+  all.run([&](int, colltopo_comm* comm) {
+    const auto refusal = [&](const char* name, const char* value) {
+      EXPECT_EQ(colltopo_comm_set(comm, name, value), COLLTOPO_INVALID) << name << "=" << value;
+      return std::string(colltopo_last_error());
+    };
+    EXPECT_THAT(refusal("alltoall_algorithm", "bruk"),
+                HasSubstr("'bruk'; must be one of auto, fallback, file:PATH, tra"));
+    EXPECT_THAT(refusal("alltoall_algorithm", "swing"), HasSubstr("must be one of"));
+    EXPECT_THAT(refusal("alltoall_algorithm", "tra:radix=x"), HasSubstr("radix of alltoall_algorithm is 'x'"));
+    EXPECT_THAT(refusal("alltoall_algorithm", "tra:speed=9"), HasSubstr("option 'speed=9'; must be radix"));
+    EXPECT_THAT(refusal("alltoall_algorithm", "file:"), HasSubstr("without a path"));
+    EXPECT_THAT(refusal("group", "socket"),
+                HasSubstr("group is 'socket'; must be node, package, numa, l3 or a number"));
+    EXPECT_THAT(refusal("group", "0"), HasSubstr("from 1"));
+    EXPECT_THAT(refusal("segment_bytes", "many"), HasSubstr("number of bytes"));
+    EXPECT_THAT(refusal("pace", "slow"), HasSubstr("must be free or steps"));
+    EXPECT_THAT(refusal("latency_node", "fast"), HasSubstr("a time such as 2us"));
+    EXPECT_THAT(refusal("bandwidth_network", "0"), HasSubstr("a bandwidth such as"));
+    EXPECT_THAT(refusal("verbose", "3"), HasSubstr("from 0 to 2"));
+    EXPECT_THAT(refusal("topology", "torus:0x3"), HasSubstr("torus:0x3"));
+    EXPECT_THAT(refusal("no_such", "1"), HasSubstr("there is no setting 'no_such'"));
+  });
+}
+
+TEST(CApi, every_setting_accepts_its_own_default) {
+  Ranks all(1);
+  all.run([&](int, colltopo_comm* comm) {
+    for (const colltopo_setting* s = colltopo_settings(); s->name != nullptr; ++s) {
+      EXPECT_EQ(colltopo_comm_set(comm, s->name, s->default_value), COLLTOPO_SUCCESS)
+          << s->name << ": " << colltopo_last_error();
+    }
+  });
+}
+
+TEST(CApi, ranks_with_different_settings_all_decline_and_say_so) {
+  Ranks all(3);
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "allreduce_algorithm", rank == 1 ? "ring" : "recursive-halving");
+    EXPECT_EQ(checked_allreduce(3, rank, comm, 4), COLLTOPO_DECLINED);
+    EXPECT_EQ(checked_alltoall(3, rank, comm, 4), COLLTOPO_DECLINED);
+  });
+  EXPECT_EQ(all.sends(), 0);
+  ASSERT_EQ(all.said.size(), 3u);
+  EXPECT_THAT(all.said, Each(HasSubstr("0: ranks of this communicator have different settings")));
+}
+
+TEST(CApi, nothing_is_communicated_before_the_first_call) {
+  Ranks all(4);
+  all.run([&](int, colltopo_comm* comm) { colltopo_comm_set(comm, "allreduce_algorithm", "ring"); });
+  EXPECT_EQ(all.agreements(), 0);
+  EXPECT_EQ(all.sends(), 0);
+}
+
+TEST(CApi, an_option_that_the_shape_refuses_is_said_once_and_declines) {
+  Ranks all(4);
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "alltoall_algorithm", "tra:radix=9");
+    for (const std::size_t count : {1u, 2u, 3u}) EXPECT_EQ(checked_alltoall(4, rank, comm, count), COLLTOPO_DECLINED);
+  });
+  ASSERT_EQ(all.said.size(), 4u);
+  EXPECT_THAT(all.said, Each(HasSubstr("radix 9 is not in 2..4; using the next component")));
+}
+
+TEST(CApi, an_operation_that_needs_the_order_of_ranks_is_served_in_order_or_not_at_all) {
+  // Composition of x -> a x + b, as pairs of 32 bits.
+  const auto compose = [](void*, const void* source, void* target, std::size_t elements) {
+    for (std::size_t i = 0; i < elements; ++i) {
+      const auto left = static_cast<const std::uint64_t*>(source)[i], right = static_cast<std::uint64_t*>(target)[i];
+      const auto a = static_cast<std::uint32_t>(left >> 32), b = static_cast<std::uint32_t>(left);
+      const auto c = static_cast<std::uint32_t>(right >> 32), d = static_cast<std::uint32_t>(right);
+      static_cast<std::uint64_t*>(target)[i] = std::uint64_t{a * c} << 32 | static_cast<std::uint32_t>(a * d + b);
+    }
+    return 0;
+  };
+  for (const char* algorithm : {"recursive-doubling", "ring", "recursive-halving"}) {
+    constexpr int ranks = 4;
+    Ranks all(ranks);
+    std::vector<int> codes(ranks);
+    all.run([&](int rank, colltopo_comm* comm) {
+      colltopo_comm_set(comm, "allreduce_algorithm", algorithm);
+      const std::uint64_t mine =
+          std::uint64_t{static_cast<std::uint32_t>(2 * rank + 3)} << 32 | static_cast<std::uint32_t>(rank + 5);
+      std::vector<std::uint64_t> input(6, mine), output(6, 0);
+      colltopo_call call = call_of(input.data(), output.data(), 6);
+      call.reduce = compose;
+      call.op_properties = 0;
+      codes[static_cast<std::size_t>(rank)] = colltopo_allreduce(comm, &call);
+      if (codes[static_cast<std::size_t>(rank)] != COLLTOPO_SUCCESS) return;
+      std::uint32_t a = 3, b = 5;
+      for (std::uint32_t r = 1; r < ranks; ++r) b = a * (r + 5) + b, a *= 2 * r + 3;
+      EXPECT_THAT(output, Each(std::uint64_t{a} << 32 | b)) << algorithm;
+    });
+    EXPECT_THAT(codes, Each(std::string(algorithm) == "recursive-doubling" ? COLLTOPO_SUCCESS : COLLTOPO_DECLINED))
+        << algorithm;
+  }
+}
+
+TEST(CApi, errors_of_the_transport_come_back_with_their_code) {
+  Ranks pair(2);
+  pair.fail_message = 1;
+  std::vector<int> codes(2, 0);
+  pair.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "bcast_algorithm", "binomial");
+    std::vector<std::int64_t> buffer(4, rank);
+    colltopo_call call = call_of(nullptr, buffer.data(), 4);
+    if (rank == 0) {
+      codes[0] = colltopo_bcast(comm, &call);
+      codes[0] = codes[0] == 77 && colltopo_bcast(comm, &call) == COLLTOPO_SUCCESS ? 77 : -1;  // the next call works
+    } else {
+      codes[1] = colltopo_bcast(comm, &call);
+    }
+  });
+  EXPECT_EQ(codes[0], 77);
+  EXPECT_EQ(codes[1], COLLTOPO_SUCCESS);
+}
+
+TEST(CApi, a_communicator_of_one_rank_copies) {
+  Ranks lonely(1);
+  lonely.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "allreduce_algorithm", "ring");
+    EXPECT_EQ(checked_allreduce(1, rank, comm, 3), COLLTOPO_SUCCESS);
+  });
+}
+
+TEST(CApi, counters_tell_what_ran_and_between_which_nodes) {
+  const auto value = [](const std::string& name) {
+    std::size_t index = 0;
+    for (const colltopo_counter* c = colltopo_counters(); c->name != nullptr; ++c, ++index) {
+      if (name == c->name) return colltopo_counter_value(index);
+    }
+    ADD_FAILURE() << name;
+    return 0ull;
+  };
+  const auto calls = value("calls"), tra2 = value("calls_tra2"), across = value("messages_between_nodes"),
+             hits = value("plan_hits");
+  Ranks all(4);
+  all.node_of = {0, 0, 1, 1};
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "alltoall_algorithm", "tra2:intra-radix=2,inter-radix=2");
+    for (int i = 0; i < 5; ++i) checked_alltoall(4, rank, comm, 2);
+  });
+  EXPECT_EQ(value("calls") - calls, 20u);
+  EXPECT_EQ(value("calls_tra2") - tra2, 20u);
+  EXPECT_EQ(value("messages_between_nodes") - across, 20u);  // K2 = 1 message per rank and call
+  EXPECT_EQ(value("plan_hits") - hits, 16u);
+}
+
+TEST(CApi, schedule_files_are_loaded_or_refused_by_all_ranks_alike) {
+  const std::string good = testing::TempDir() + "c_api_good.sched", other = testing::TempDir() + "c_api_other.sched";
+  {
+    std::ofstream out(good);
+    write_schedule(out, generate(*algorithm_named("ring"), {Collective::allreduce, 3, 1, 0}, {}));
+    std::ofstream larger(other);
+    write_schedule(larger, generate(*algorithm_named("ring"), {Collective::allreduce, 4, 1, 0}, {}));
+  }
+  Ranks loads(3);
+  loads.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "allreduce_algorithm", ("file:" + good).c_str());
+    for (const bool in_place : {false, true})
+      EXPECT_EQ(checked_allreduce(3, rank, comm, 10, in_place), COLLTOPO_SUCCESS);
+  });
+  Ranks refuses(3);
+  refuses.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "allreduce_algorithm", ("file:" + other).c_str());
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(checked_allreduce(3, rank, comm, 10), COLLTOPO_DECLINED);
+  });
+  ASSERT_EQ(refuses.said.size(), 3u);
+  EXPECT_THAT(refuses.said, Each(HasSubstr("is for 4 ranks, this communicator has 3; using the next component")));
+  Ranks missing(2);
+  missing.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "allreduce_algorithm", "file:/nowhere/at.sched");
+    EXPECT_EQ(checked_allreduce(2, rank, comm, 1), COLLTOPO_DECLINED);
+  });
+  ASSERT_EQ(missing.said.size(), 2u);
+  EXPECT_THAT(missing.said, Each(HasSubstr("/nowhere/at.sched")));
+}
+
+TEST(CApi, segments_and_steps_give_the_same_values) {
+  for (const char* pace : {"free", "steps"}) {
+    Ranks all(4);
+    all.run([&](int rank, colltopo_comm* comm) {
+      colltopo_comm_set(comm, "allreduce_algorithm", "ring");
+      colltopo_comm_set(comm, "alltoall_algorithm", "tra:radix=2");
+      colltopo_comm_set(comm, "segment_bytes", "64");
+      colltopo_comm_set(comm, "pace", pace);
+      for (const std::size_t count : {1u, 13u, 1000u, 999u}) {
+        EXPECT_EQ(checked_allreduce(4, rank, comm, count), COLLTOPO_SUCCESS);
+        EXPECT_EQ(checked_alltoall(4, rank, comm, count), COLLTOPO_SUCCESS);
+      }
+    });
+  }
+}
+
+TEST(CApi, verbose_names_the_algorithm_its_source_and_reason) {
+  Ranks all(2);
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "verbose", "1");
+    colltopo_comm_set(comm, "allreduce_algorithm", "ring");
+    for (int i = 0; i < 3; ++i) checked_allreduce(2, rank, comm, 4);
+  });
+  EXPECT_THAT(all.said,
+              testing::ElementsAre(HasSubstr("1: allreduce of 32 bytes on 2 ranks, 1 nodes: ring (parameter")));
+}
+
+}  // namespace
+}  // namespace colltopo
