@@ -1,8 +1,8 @@
 // Which algorithm serves which call: every candidate is priced by a model, the cheapest wins.
 //
-// The price comes from the programs themselves. A few ranks' programs are read once per algorithm into a profile (per step:
-// messages, and chunks moved within the node, over the network and through reductions); with bytes and the machine's
-// parameters a profile gives seconds. Everything here depends only on what is equal on all ranks.
+// The price comes from the programs themselves. A few ranks' programs are read once per algorithm into a profile (per
+// step: messages, and chunks moved within the node, over the network and through reductions); with bytes and the
+// machine's parameters a profile gives seconds. Everything here depends only on what is equal on all ranks.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ struct Machine {
   double latency_network = 2.0e-6;  // s, one message between nodes
   double overhead = 0.15e-6;        // s, each further message of a rank in the same step
   double bandwidth_node = 8e9;      // bytes/s, one rank to another of its node
-  double bandwidth_network = 12e9;  // bytes/s, of a node's interface, shared by its ranks
+  double bandwidth_network = 12e9;  // bytes/s, of a node's interface (of each link of a torus)
   double bandwidth_copy = 10e9;     // bytes/s, local copies, packing
   double bandwidth_reduce = 6e9;    // bytes/s, of operand, local reductions
 };
@@ -48,9 +48,9 @@ struct Request {
 struct Candidate {
   const Algorithm* algorithm = nullptr;  // null: the previous component
   AlgorithmOptions options;
-  std::string name;       // "tra radix=4", "fallback"
+  std::string name;  // "tra radix=4", "fallback"
   double seconds = 0;
-  std::string excluded;   // why it may not serve the call; empty: it may
+  std::string excluded;  // why it may not serve the call; empty: it may
 };
 
 class Chooser {

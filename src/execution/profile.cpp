@@ -1,26 +1,43 @@
 #include "execution/profile.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 namespace colltopo {
 
 namespace {
 
-// Hops between two nodes of a torus whose points are the nodes in row-major order; 1 on a crossbar.
-int hops_between(const std::vector<int>& dimensions, int a, int b) {
-  if (dimensions.empty()) return 1;
-  int hops = 0;
-  for (std::size_t d = dimensions.size(); d-- > 0;) {
-    const int side = dimensions[d];
-    const int apart = std::abs(a % side - b % side);
-    hops += std::min(apart, side - apart);
-    a /= side;
-    b /= side;
+// Loads of a node's links: one interface on a crossbar, two directions per side on a torus.
+class Links {
+ public:
+  explicit Links(const std::vector<int>& sides)
+      : sides_(sides), loads_(std::max<std::size_t>(1, 2 * sides.size()), 0.0) {}
+
+  // Adds a message between two nodes along a shortest path, half each way where both are equally long. As every node
+  // does alike, a node's own links carry as much for others as others' links carry for it. Returns the hops.
+  int add(double shards, int from, int to) {
+    if (sides_.empty()) {
+      loads_[0] += shards;
+      return 1;
+    }
+    int hops = 0;
+    for (std::size_t d = sides_.size(); d-- > 0;) {
+      const int side = sides_[d];
+      const int up = ((to % side - from % side) + side) % side, down = (side - up) % side;
+      if (up <= down) loads_[2 * d] += shards * up * (up == down ? 0.5 : 1.0);
+      if (down <= up) loads_[2 * d + 1] += shards * down * (up == down ? 0.5 : 1.0);
+      hops += std::min(up, down);
+      from /= side;
+      to /= side;
+    }
+    return std::max(hops, 1);
   }
-  return std::max(hops, 1);
-}
+  double busiest() const { return std::ranges::max(loads_); }
+
+ private:
+  const std::vector<int>& sides_;
+  std::vector<double> loads_;
+};
 
 // Up to four ranks of rank 0's node, spread over it: first, last and between.
 std::vector<Rank> sampled_ranks(const Placement& placement, std::size_t& on_node) {
@@ -47,6 +64,7 @@ Profile profile_of(const Shape& shape, const Placement& placement, const std::fu
   const double chunk = 1.0 / shape.chunks;
   const auto node = [&](Rank rank) { return placement.node_of[static_cast<std::size_t>(rank)]; };
   std::map<Step, StepWork> steps;
+  std::map<Step, Links> links;
   for (const Rank rank : sample) {
     const Program program = program_of(rank);
     std::map<Step, RankStep> own;
@@ -70,9 +88,9 @@ Profile profile_of(const Shape& shape, const Placement& placement, const std::fu
             mine.messages_node += 1;
             mine.shards_node += shards;
           } else {
-            const int hops = hops_between(placement.dimensions, node(rank), node(op.peer));
             mine.messages_network += 1;
-            steps[op.step].shards_network += scale * shards * hops;
+            const int hops = links.try_emplace(op.step, placement.dimensions)
+                                 .first->second.add(scale * shards, node(rank), node(op.peer));
             steps[op.step].hops = std::max(steps[op.step].hops, hops);
           }
           break;
@@ -88,6 +106,7 @@ Profile profile_of(const Shape& shape, const Placement& placement, const std::fu
       all.shards_reduced = std::max(all.shards_reduced, mine.reduced);
     }
   }
+  for (const auto& [step, loads] : links) steps[step].shards_network = loads.busiest();
   Profile profile;
   for (const auto& [step, work] : steps) profile.steps.push_back(work);
   return profile;

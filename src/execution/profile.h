@@ -12,7 +12,7 @@ namespace colltopo {
 struct StepWork {
   double messages_node = 0, messages_network = 0;  // of the busiest sampled rank
   double shards_node = 0;                          // moved within the node by the busiest sampled rank
-  double shards_network = 0;                       // sent over the interface by all ranks of the node, times hops
+  double shards_network = 0;                       // over the busiest link of the node, for all of its ranks
   double shards_packed = 0;                        // gathered or scattered because they are not contiguous
   double shards_copied = 0, shards_reduced = 0;    // busiest sampled rank
   int hops = 1;                                    // of the longest message over the network

@@ -82,6 +82,11 @@ bool operator==(const Program& a, const Program& b) {
 
 namespace {
 
+// Plans keep a few bytes per slot up to the highest one used; no sensible program is near this.
+Chunk most_scratch(const Shape& shape) {
+  return static_cast<Chunk>(std::clamp<std::int64_t>(std::int64_t{64} * shape.ranks * shape.chunks, 1 << 20, 1 << 30));
+}
+
 // Joins neighbours and drops empty runs, in place.
 void join(Runs& runs) {
   std::size_t kept = 0;
@@ -165,7 +170,7 @@ void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs 
     for (const Run& run : runs) {
       const Chunk limit = run.buffer == Buffer::input    ? shape_.input_chunks(rank())
                           : run.buffer == Buffer::output ? shape_.output_chunks(rank())
-                                                         : Chunk{1} << 30;
+                                                         : most_scratch(shape_);
       if (run.first < 0 || run.count < 0 || run.first > limit - run.count) {
         throw fault(fmt::format("run {}:{}+{} is outside the buffer's {} chunks", name(run.buffer), run.first,
                                 run.count, limit));
