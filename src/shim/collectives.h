@@ -1,0 +1,43 @@
+/* The collectives as MPI calls them. Each returns COLLTOPO_DECLINED when the call must pass through, otherwise what the
+ * MPI call returns; errors have gone to the communicator's error handler. */
+#ifndef COLLTOPO_SHIM_COLLECTIVES_H
+#define COLLTOPO_SHIM_COLLECTIVES_H
+
+#include <stddef.h>
+
+#include <mpi.h>
+
+/* What a move reads or writes: `blocks` blocks of `count` elements. */
+struct shim_blocks {
+    const void *buffer;
+    int count;
+    MPI_Datatype type;
+    size_t blocks;
+};
+
+int shim_alltoall(struct shim_blocks input, struct shim_blocks output, MPI_Comm comm);
+int shim_allgather(struct shim_blocks input, struct shim_blocks output, MPI_Comm comm);
+int shim_bcast(struct shim_blocks output, int root, MPI_Comm comm);
+
+/* The arguments that reductions share. */
+struct shim_operands {
+    const void *input;
+    void *output;
+    MPI_Datatype type;
+    MPI_Op op;
+};
+
+int shim_allreduce(struct shim_operands operands, int count, MPI_Comm comm);
+int shim_reduce(struct shim_operands operands, int count, int root, MPI_Comm comm);
+int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Comm comm);
+int shim_reduce_scatter_block(struct shim_operands operands, int count, MPI_Comm comm);
+
+/* Runs a call and counts it. Like the functions above, but for the error handler. */
+struct shim_communicator;
+struct colltopo_call;
+int shim_run(struct shim_communicator *communicator, int collective, const struct colltopo_call *call);
+
+/* Hands an error to the communicator's error handler. */
+int shim_answer(int status, MPI_Comm comm);
+
+#endif

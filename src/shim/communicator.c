@@ -1,0 +1,238 @@
+/* Making and freeing the shim's part of a communicator.
+ *
+ * Deleting an attribute must not wait for other ranks, and does not: both libraries free a communicator locally. When
+ * MPI_Finalize deletes the attribute of MPI_COMM_SELF all memory goes, and the private communicators are left to MPI.
+ */
+#define _GNU_SOURCE
+#include "communicator.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "library.h"
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static int key = MPI_KEYVAL_INVALID; /* guarded by mutex until it is valid */
+static atomic_bool ready;            /* key is valid */
+static atomic_bool over;             /* MPI_Finalize has begun */
+static struct shim_communicator *all;
+
+/* The communicator that this thread used last. A freed one may have left its handle to another: `deletions` tells. */
+static atomic_ulong deletions;
+static _Thread_local struct {
+    MPI_Comm comm;
+    unsigned long deletions;
+    struct shim_communicator *communicator;
+} last;
+
+static void release(struct shim_communicator *communicator)
+{
+    colltopo_comm_free(communicator->collectives);
+    communicator->collectives = NULL;
+    free(communicator->counts);
+    communicator->counts = NULL;
+}
+
+static void unlist(struct shim_communicator *communicator)
+{
+    if (communicator->previous != NULL) {
+        communicator->previous->next = communicator->next;
+    } else {
+        all = communicator->next;
+    }
+    if (communicator->next != NULL) {
+        communicator->next->previous = communicator->previous;
+    }
+}
+
+static int no_copy(MPI_Comm comm, int keyval, void *state, void *value, void *copy, int *flag)
+{
+    (void)comm;
+    (void)keyval;
+    (void)state;
+    (void)value;
+    (void)copy;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void end_all(void)
+{
+    struct shim_communicator *communicator;
+
+    atomic_store(&over, true);
+    pthread_mutex_lock(&mutex);
+    for (communicator = all; communicator != NULL; communicator = communicator->next) {
+        release(communicator);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+/* The value is NULL on MPI_COMM_SELF, whose attribute only tells that MPI_Finalize has begun. */
+static int delete_attribute(MPI_Comm comm, int keyval, void *value, void *state)
+{
+    struct shim_communicator *communicator = value;
+
+    (void)comm;
+    (void)keyval;
+    (void)state;
+    atomic_fetch_add(&deletions, 1);
+    if (communicator == NULL) {
+        end_all();
+        return MPI_SUCCESS;
+    }
+    pthread_mutex_lock(&mutex);
+    unlist(communicator);
+    pthread_mutex_unlock(&mutex);
+    release(communicator);
+    if (!atomic_load(&over) && communicator->messages != shim_mpi.comm_null) {
+        shim_mpi.Comm_free(&communicator->messages);
+    }
+    free(communicator);
+    return MPI_SUCCESS;
+}
+
+static bool make_ready(void)
+{
+    bool made;
+
+    if (atomic_load(&ready)) {
+        return true;
+    }
+    pthread_mutex_lock(&mutex);
+    made = atomic_load(&ready) || (shim_mpi.Comm_create_keyval(no_copy, delete_attribute, &key, NULL) == MPI_SUCCESS &&
+                                   shim_mpi.Comm_set_attr(shim_mpi.comm_self, key, NULL) == MPI_SUCCESS);
+    atomic_store(&ready, made);
+    pthread_mutex_unlock(&mutex);
+    return made;
+}
+
+/* COLLTOPO_ALLTOALL_RADIX for alltoall_radix. After a wrong one colltopo declines what the setting is about. */
+static void apply_environment(const struct shim_communicator *communicator)
+{
+    const colltopo_setting *setting;
+    char name[128] = "COLLTOPO_";
+
+    for (setting = colltopo_settings(); setting->name != NULL; ++setting) {
+        char *to = name + strlen("COLLTOPO_");
+        const char *value;
+        for (const char *from = setting->name; *from != '\0' && to < name + sizeof(name) - 1; ++from) {
+            *to++ = *from >= 'a' && *from <= 'z' ? (char)(*from - 'a' + 'A') : *from;
+        }
+        *to = '\0';
+        value = getenv(name);
+        if (value != NULL && colltopo_comm_set(communicator->collectives, setting->name, value) != COLLTOPO_SUCCESS &&
+            communicator->rank == 0) {
+            shim_say(0, colltopo_last_error());
+        }
+    }
+}
+
+static struct shim_communicator *make(MPI_Comm comm)
+{
+    struct shim_communicator *communicator = calloc(1, sizeof(*communicator));
+    colltopo_callbacks callbacks = shim_callbacks;
+    int is_inter = 0;
+
+    if (communicator == NULL) {
+        return NULL;
+    }
+    communicator->comm = comm;
+    communicator->messages = shim_mpi.comm_null;
+    shim_mpi.Comm_test_inter(comm, &is_inter);
+    shim_mpi.Comm_rank(comm, &communicator->rank);
+    shim_mpi.Comm_size(comm, &communicator->ranks);
+    if (!is_inter && communicator->ranks > 1) {
+        callbacks.context = communicator;
+        communicator->collectives = colltopo_comm_create(communicator->rank, communicator->ranks, &callbacks);
+        if (communicator->collectives != NULL) {
+            apply_environment(communicator);
+        }
+    }
+    pthread_mutex_lock(&mutex);
+    communicator->next = all;
+    if (all != NULL) {
+        all->previous = communicator;
+    }
+    all = communicator;
+    pthread_mutex_unlock(&mutex);
+    if (shim_mpi.Comm_set_attr(comm, key, communicator) != MPI_SUCCESS) {
+        delete_attribute(comm, key, communicator, NULL);
+        return NULL;
+    }
+    return communicator;
+}
+
+/* Outside of MPI_Init ... MPI_Finalize the library has to say what is wrong. */
+static bool mpi_runs(void)
+{
+    int initialized = 0, finalized = 0;
+
+    shim_mpi.Initialized(&initialized);
+    shim_mpi.Finalized(&finalized);
+    return initialized && !finalized;
+}
+
+struct shim_communicator *shim_communicator_of(MPI_Comm comm)
+{
+    const unsigned long deletions_now = atomic_load(&deletions);
+    struct shim_communicator *communicator = NULL;
+    int found = 0;
+
+    if (atomic_load(&over) || comm == shim_mpi.comm_null) {
+        return NULL;
+    }
+    if (last.communicator != NULL && last.comm == comm && last.deletions == deletions_now) {
+        communicator = last.communicator;
+    } else {
+        if (!mpi_runs() || !make_ready()) {
+            return NULL;
+        }
+        if (shim_mpi.Comm_get_attr(comm, key, &communicator, &found) != MPI_SUCCESS) {
+            return NULL;
+        }
+        if (!found) {
+            communicator = make(comm);
+        }
+        last.comm = comm;
+        last.deletions = deletions_now;
+        last.communicator = communicator;
+    }
+    return communicator == NULL || communicator->collectives == NULL || communicator->broken ? NULL : communicator;
+}
+
+/* MPI_Comm_create and not MPI_Comm_dup: the program's attributes and their copy callbacks are no business of a hidden
+ * communicator. */
+static void make_private(struct shim_communicator *communicator)
+{
+    MPI_Group group;
+    int status = shim_mpi.Comm_group(communicator->comm, &group);
+
+    if (status == MPI_SUCCESS) {
+        status = shim_mpi.Comm_create(communicator->comm, group, &communicator->messages);
+        shim_mpi.Group_free(&group);
+    }
+    if (status != MPI_SUCCESS) {
+        communicator->broken = true;
+        communicator->messages = shim_mpi.comm_null;
+        if (communicator->rank == 0) {
+            shim_say(0, "no private communicator could be made; passing calls on this communicator through");
+        }
+        return;
+    }
+    /* An error comes back as a code and goes to the error handler of the program's communicator. */
+    shim_mpi.Comm_set_errhandler(communicator->messages, shim_mpi.errors_return);
+}
+
+bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)
+{
+    if (!colltopo_serves(communicator->collectives, collective, call)) {
+        return false;
+    }
+    if (communicator->messages == shim_mpi.comm_null && !communicator->broken) {
+        make_private(communicator);
+    }
+    return !communicator->broken;
+}

@@ -1,0 +1,45 @@
+/* What the shim keeps for a communicator of the program.
+ *
+ * It hangs on the communicator as an attribute, made at the communicator's first collective and deleted with it.
+ * Messages go over a private communicator of the same ranks, made when the first call is to be served. */
+#ifndef COLLTOPO_SHIM_COMMUNICATOR_H
+#define COLLTOPO_SHIM_COMMUNICATOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <mpi.h>
+
+#include "colltopo/colltopo.h"
+
+struct shim_communicator {
+    MPI_Comm comm;     /* the program's */
+    MPI_Comm messages; /* the private one; comm_null until a call is served */
+    int rank;
+    int ranks;
+    colltopo_comm *collectives;                /* NULL: every call passes through */
+    bool broken;                               /* no private communicator could be made, on any rank */
+    int requests;                              /* not yet completed */
+    unsigned idle;                             /* rounds of progress since the processor was last given away */
+    size_t *counts;                            /* [rank] of reduce_scatter */
+    struct shim_communicator *next, *previous; /* in the list of all */
+};
+
+/* NULL when calls on this communicator pass through. */
+struct shim_communicator *shim_communicator_of(MPI_Comm comm);
+
+/* Whether the call is to be served; then the private communicator exists. The same on all ranks, and collective until
+ * the first call that is. */
+bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call);
+
+/* The callbacks that lend MPI's messages to colltopo; their context is the communicator. */
+extern const colltopo_callbacks shim_callbacks;
+
+/* Numbers the packages, NUMA nodes or third-level caches (a COLLTOPO_ level) that this process may run on; its lowest.
+ */
+int shim_place_of_process(int level);
+
+/* Writes a line, if COLLTOPO_VERBOSE wants lines of this level. A warning (level 0) is written once. */
+void shim_say(int level, const char *line);
+
+#endif

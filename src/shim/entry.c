@@ -1,0 +1,182 @@
+/* The functions that a program finds instead of the library's: MPI_X and, because the Fortran bindings of Open MPI end
+ * in it, PMPI_X.
+ *
+ * They are declared without mpi.h's handle types. A program of the other ABI may call them, with handles that are wider
+ * or narrower than ours; passed on as they came they are right for the library that the program was made for. */
+#include <stdatomic.h>
+
+#include "collectives.h"
+#include "colltopo/colltopo.h"
+#include "communicator.h"
+#include "library.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* Declares and begins MPI_NAME, which the symbol PMPI_NAME also names. */
+#define INTERPOSED(name, parameters)                                                                              \
+    EXPORTED int shim_entry_##name parameters __asm__("MPI_" #name);                                              \
+    EXPORTED int shim_second_entry_##name parameters __asm__("PMPI_" #name) __attribute__((alias("MPI_" #name))); \
+    int shim_entry_##name parameters
+
+/* Calls the library's own function with the arguments as they came. */
+#define PASS_THROUGH(name, parameters, arguments)           \
+    do {                                                    \
+        static int(*_Atomic library_##name) parameters;     \
+        int(*function) parameters = library_##name;         \
+        if (function == NULL) {                             \
+            *(void **)&function = must_find("PMPI_" #name); \
+            library_##name = function;                      \
+        }                                                   \
+        return function arguments;                          \
+    } while (0)
+
+static atomic_ullong calls[COLLTOPO_COLLECTIVES];
+
+/* How many calls of a collective (COLLTOPO_ALLTOALL ...; -1: all) this process has had served by a schedule. */
+EXPORTED unsigned long long colltopo_shim_calls(int collective);
+
+unsigned long long colltopo_shim_calls(int collective)
+{
+    unsigned long long sum = 0;
+
+    for (int i = 0; i < COLLTOPO_COLLECTIVES; ++i) {
+        sum += collective == i || collective < 0 ? atomic_load(&calls[i]) : 0;
+    }
+    return sum;
+}
+
+int shim_run(struct shim_communicator *communicator, int collective, const colltopo_call *call)
+{
+    static int (*const run[COLLTOPO_COLLECTIVES])(colltopo_comm *, const colltopo_call *) = {
+        [COLLTOPO_ALLTOALL] = colltopo_alltoall,
+        [COLLTOPO_ALLGATHER] = colltopo_allgather,
+        [COLLTOPO_REDUCE_SCATTER] = colltopo_reduce_scatter,
+        [COLLTOPO_ALLREDUCE] = colltopo_allreduce,
+        [COLLTOPO_BCAST] = colltopo_bcast,
+        [COLLTOPO_REDUCE] = colltopo_reduce};
+    const int status = run[collective](communicator->collectives, call);
+
+    if (status == COLLTOPO_SUCCESS) {
+        atomic_fetch_add_explicit(&calls[collective], 1, memory_order_relaxed);
+    }
+    return status == COLLTOPO_INVALID ? MPI_ERR_INTERN : status; /* memory ran out while a plan was made */
+}
+
+int shim_answer(int status, MPI_Comm comm)
+{
+    if (status > 0) {
+        shim_mpi.Comm_call_errhandler(comm, status);
+    }
+    return status;
+}
+
+static void *must_find(const char *name)
+{
+    void *function = (shim_library_fits(), shim_symbol(name));
+
+    if (function == NULL) {
+        fprintf(stderr, "colltopo: %s was called, but no MPI library is loaded that has it; the program cannot go on\n",
+                name);
+        abort();
+    }
+    return function;
+}
+
+INTERPOSED(Alltoall, (const void *input, int send_count, shim_handle send_type, void *output, int recv_count,
+                      shim_handle recv_type, shim_handle comm))
+{
+    if (shim_library_fits()) {
+        const int status =
+            shim_alltoall((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},
+                          (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm);
+        if (status != COLLTOPO_DECLINED) {
+            return status;
+        }
+    }
+    PASS_THROUGH(Alltoall, (const void *, int, shim_handle, void *, int, shim_handle, shim_handle),
+                 (input, send_count, send_type, output, recv_count, recv_type, comm));
+}
+
+INTERPOSED(Allgather, (const void *input, int send_count, shim_handle send_type, void *output, int recv_count,
+                       shim_handle recv_type, shim_handle comm))
+{
+    if (shim_library_fits()) {
+        const int status =
+            shim_allgather((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},
+                           (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm);
+        if (status != COLLTOPO_DECLINED) {
+            return status;
+        }
+    }
+    PASS_THROUGH(Allgather, (const void *, int, shim_handle, void *, int, shim_handle, shim_handle),
+                 (input, send_count, send_type, output, recv_count, recv_type, comm));
+}
+
+INTERPOSED(Bcast, (void *buffer, int count, shim_handle type, int root, shim_handle comm))
+{
+    if (shim_library_fits()) {
+        const int status = shim_bcast((struct shim_blocks){buffer, count, (MPI_Datatype)type, 0}, root, (MPI_Comm)comm);
+        if (status != COLLTOPO_DECLINED) {
+            return status;
+        }
+    }
+    PASS_THROUGH(Bcast, (void *, int, shim_handle, int, shim_handle), (buffer, count, type, root, comm));
+}
+
+INTERPOSED(Allreduce, (const void *input, void *output, int count, shim_handle type, shim_handle op, shim_handle comm))
+{
+    if (shim_library_fits()) {
+        const int status = shim_allreduce((struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op}, count,
+                                          (MPI_Comm)comm);
+        if (status != COLLTOPO_DECLINED) {
+            return status;
+        }
+    }
+    PASS_THROUGH(Allreduce, (const void *, void *, int, shim_handle, shim_handle, shim_handle),
+                 (input, output, count, type, op, comm));
+}
+
+INTERPOSED(Reduce,
+           (const void *input, void *output, int count, shim_handle type, shim_handle op, int root, shim_handle comm))
+{
+    if (shim_library_fits()) {
+        const int status = shim_reduce((struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op}, count,
+                                       root, (MPI_Comm)comm);
+        if (status != COLLTOPO_DECLINED) {
+            return status;
+        }
+    }
+    PASS_THROUGH(Reduce, (const void *, void *, int, shim_handle, shim_handle, int, shim_handle),
+                 (input, output, count, type, op, root, comm));
+}
+
+INTERPOSED(Reduce_scatter,
+           (const void *input, void *output, const int *counts, shim_handle type, shim_handle op, shim_handle comm))
+{
+    if (shim_library_fits()) {
+        const int status = shim_reduce_scatter((struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op},
+                                               counts, (MPI_Comm)comm);
+        if (status != COLLTOPO_DECLINED) {
+            return status;
+        }
+    }
+    PASS_THROUGH(Reduce_scatter, (const void *, void *, const int *, shim_handle, shim_handle, shim_handle),
+                 (input, output, counts, type, op, comm));
+}
+
+INTERPOSED(Reduce_scatter_block,
+           (const void *input, void *output, int count, shim_handle type, shim_handle op, shim_handle comm))
+{
+    if (shim_library_fits()) {
+        const int status = shim_reduce_scatter_block(
+            (struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op}, count, (MPI_Comm)comm);
+        if (status != COLLTOPO_DECLINED) {
+            return status;
+        }
+    }
+    PASS_THROUGH(Reduce_scatter_block, (const void *, void *, int, shim_handle, shim_handle, shim_handle),
+                 (input, output, count, type, op, comm));
+}

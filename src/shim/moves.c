@@ -1,0 +1,186 @@
+/* Alltoall, allgather and bcast: data that moves as it is.
+ *
+ * Ranks may describe the same data by different datatypes, so the algorithm follows from the bytes of a block alone,
+ * and what is not plain bytes is packed. A rank packs only after asking whether the call is served: elsewhere the data
+ * may need no packing. */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collectives.h"
+#include "communicator.h"
+#include "library.h"
+#include "types.h"
+
+struct move {
+    int collective;
+    struct shim_blocks input; /* no blocks: the input lies in the output */
+    struct shim_blocks output;
+    size_t first_held; /* of the blocks of output that hold input */
+    size_t blocks_held;
+    bool output_changes;
+};
+
+enum direction { packing, unpacking };
+
+/* Chunks are never cut inside an element: moves are cut into granules whose size follows from the bytes of a block. */
+static void set_bytes(colltopo_call *call, size_t bytes)
+{
+    const size_t lowest_bit = bytes & (~bytes + 1);
+
+    call->element_size = lowest_bit < 64 ? lowest_bit : 64;
+    call->count = bytes / call->element_size;
+}
+
+/* Between a block as the program has it and its bytes in a row. MPI_Pack counts bytes in an int; beyond that a message
+ * to oneself does the same. */
+static int convert_block(struct shim_communicator *communicator, enum direction direction, char *block, int count,
+                         MPI_Datatype type, char *packed, size_t bytes)
+{
+    const int me = communicator->rank, tag = COLLTOPO_COLLECTIVES;
+    MPI_Datatype dense;
+    int position = 0, status;
+
+    if (bytes <= INT_MAX) {
+        return direction == packing
+                   ? shim_mpi.Pack(block, count, type, packed, (int)bytes, &position, communicator->messages)
+                   : shim_mpi.Unpack(packed, (int)bytes, &position, block, count, type, communicator->messages);
+    }
+    status = shim_make_bytes_type(bytes, &dense);
+    if (status != MPI_SUCCESS) {
+        return status;
+    }
+    status = direction == packing ? shim_mpi.Sendrecv(block, count, type, me, tag, packed, 1, dense, me, tag,
+                                                      communicator->messages, MPI_STATUS_IGNORE)
+                                  : shim_mpi.Sendrecv(packed, 1, dense, me, tag, block, count, type, me, tag,
+                                                      communicator->messages, MPI_STATUS_IGNORE);
+    shim_mpi.Type_free(&dense);
+    return status;
+}
+
+static int convert(struct shim_communicator *communicator, enum direction direction, const struct shim_blocks *blocks,
+                   size_t first, size_t end, char *packed)
+{
+    const struct shim_layout layout = shim_layout_of(blocks->type);
+    const size_t bytes = layout.size * (size_t)blocks->count;
+    const MPI_Aint stride = layout.extent * blocks->count;
+    int status = MPI_SUCCESS;
+
+    for (size_t i = first; i < end && status == MPI_SUCCESS; ++i) {
+        status = convert_block(communicator, direction, (char *)blocks->buffer + (MPI_Aint)i * stride, blocks->count,
+                               blocks->type, packed + i * bytes, bytes);
+    }
+    return status;
+}
+
+static int run_packed(struct shim_communicator *communicator, const struct move *move, colltopo_call *call,
+                      bool input_plain, bool output_plain)
+{
+    const size_t bytes = call->count * call->element_size;
+    const size_t input_bytes = input_plain ? 0 : move->input.blocks * bytes;
+    const size_t output_bytes = output_plain ? 0 : move->output.blocks * bytes;
+    char *packed = malloc(input_bytes + output_bytes);
+    int status = MPI_SUCCESS;
+
+    if (packed == NULL) {
+        return MPI_ERR_NO_MEM;
+    }
+    if (!input_plain) {
+        call->input = packed;
+        status = convert(communicator, packing, &move->input, 0, move->input.blocks, packed);
+    }
+    if (!output_plain) {
+        call->output = packed + input_bytes;
+        if (status == MPI_SUCCESS) {
+            status = convert(communicator, packing, &move->output, move->first_held,
+                             move->first_held + move->blocks_held, call->output);
+        }
+    }
+    if (status == MPI_SUCCESS) {
+        status = shim_run(communicator, move->collective, call);
+    }
+    if (status == COLLTOPO_SUCCESS && !output_plain && move->output_changes) {
+        status = convert(communicator, unpacking, &move->output, 0, move->output.blocks, call->output);
+    }
+    free(packed);
+    return status;
+}
+
+static int run_move(struct shim_communicator *communicator, const struct move *move, colltopo_call *call)
+{
+    const bool has_input = move->input.blocks > 0;
+    const struct shim_layout output = shim_layout_of(move->output.type);
+    const struct shim_layout input =
+        has_input ? shim_layout_of(move->input.type) : (struct shim_layout){.in_order = true};
+    const size_t bytes = output.size * (size_t)move->output.count;
+    int status;
+
+    /* Nothing to move, or wrong by the standard: the library knows what to do then. */
+    if (bytes == 0 || (has_input && input.size * (size_t)move->input.count != bytes)) {
+        return COLLTOPO_DECLINED;
+    }
+    set_bytes(call, bytes);
+    call->input = has_input ? move->input.buffer : NULL;
+    call->output = (void *)move->output.buffer;
+    if (!shim_serves(communicator, move->collective, call)) {
+        return COLLTOPO_DECLINED;
+    }
+    status = output.in_order && input.in_order ? shim_run(communicator, move->collective, call)
+                                               : run_packed(communicator, move, call, input.in_order, output.in_order);
+    return shim_answer(status, communicator->comm);
+}
+
+static bool is_wrong(const struct shim_blocks *blocks)
+{
+    return blocks->count < 0 || blocks->type == shim_mpi.datatype_null;
+}
+
+/* Alltoall and allgather differ in the blocks that go in. */
+static int exchange(struct move *move, MPI_Comm comm, bool one_block_in)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    const bool in_place = move->input.buffer == MPI_IN_PLACE;
+    colltopo_call call = {.in_place = in_place};
+
+    if (communicator == NULL || is_wrong(&move->output) || (!in_place && is_wrong(&move->input))) {
+        return COLLTOPO_DECLINED;
+    }
+    move->output.blocks = (size_t)communicator->ranks;
+    move->output_changes = true;
+    if (in_place) {
+        move->first_held = one_block_in ? (size_t)communicator->rank : 0;
+        move->blocks_held = one_block_in ? 1 : (size_t)communicator->ranks;
+    } else {
+        move->input.blocks = one_block_in ? 1 : (size_t)communicator->ranks;
+    }
+    return run_move(communicator, move, &call);
+}
+
+int shim_alltoall(struct shim_blocks input, struct shim_blocks output, MPI_Comm comm)
+{
+    struct move move = {.collective = COLLTOPO_ALLTOALL, .input = input, .output = output};
+
+    return exchange(&move, comm, false);
+}
+
+int shim_allgather(struct shim_blocks input, struct shim_blocks output, MPI_Comm comm)
+{
+    struct move move = {.collective = COLLTOPO_ALLGATHER, .input = input, .output = output};
+
+    return exchange(&move, comm, true);
+}
+
+int shim_bcast(struct shim_blocks output, int root, MPI_Comm comm)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    struct move move = {.collective = COLLTOPO_BCAST, .output = output};
+    colltopo_call call = {.root = root};
+
+    if (communicator == NULL || is_wrong(&output) || root < 0 || root >= communicator->ranks) {
+        return COLLTOPO_DECLINED;
+    }
+    move.output.blocks = 1;
+    move.blocks_held = root == communicator->rank ? 1 : 0;
+    move.output_changes = root != communicator->rank;
+    return run_move(communicator, &move, &call);
+}

@@ -1,0 +1,18 @@
+#!/bin/sh
+# run.sh MPIRUN SHIM RANKS PROGRAM [ARGS]: a program under mpirun with the shim preloaded, as ctest needs it.
+#
+# Each collective is given an algorithm, so that what is served does not depend on a model of this machine. The launcher
+# itself runs without the shim.
+set -eu
+mpirun=$1 shim=$2 ranks=$3
+shift 3
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
+export COLLTOPO_ALLTOALL_ALGORITHM="${COLLTOPO_ALLTOALL_ALGORITHM-tra}"
+export COLLTOPO_ALLGATHER_ALGORITHM="${COLLTOPO_ALLGATHER_ALGORITHM-bruck}"
+export COLLTOPO_REDUCE_SCATTER_ALGORITHM="${COLLTOPO_REDUCE_SCATTER_ALGORITHM-ring}"
+export COLLTOPO_ALLREDUCE_ALGORITHM="${COLLTOPO_ALLREDUCE_ALGORITHM-ring}"
+export COLLTOPO_BCAST_ALGORITHM="${COLLTOPO_BCAST_ALGORITHM-binomial}"
+export COLLTOPO_REDUCE_ALGORITHM="${COLLTOPO_REDUCE_ALGORITHM-binomial}"
+exec "$mpirun" -np "$ranks" env LD_PRELOAD="$shim" "$@"

@@ -1,0 +1,20 @@
+#!/bin/sh
+# symbols.sh SHIM: it exports the interposed functions and its counter, and needs no MPI library.
+set -eu
+export LC_ALL=C
+exported=$(nm -D --defined-only "$1" | sed 's/.* //' | sort | tr '\n' ' ')
+expected=
+for prefix in MPI PMPI; do
+  for name in Allgather Allreduce Alltoall Bcast Reduce Reduce_scatter Reduce_scatter_block; do
+    expected="$expected${prefix}_$name "
+  done
+done
+expected="${expected}colltopo_shim_calls "
+[ "$exported" = "$expected" ] || {
+  echo "exports $exported, expected $expected"
+  exit 1
+}
+if readelf -d "$1" | grep NEEDED | grep -i mpi; then
+  echo "needs an MPI library: it could not refuse the other ABI"
+  exit 1
+fi
