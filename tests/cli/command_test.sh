@@ -1,0 +1,328 @@
+#!/bin/bash
+# command_test.sh COLLTOPO CASE: runs one case of the command's tests in a folder of its own.
+#
+# A case is a function. `expect STATUS PATTERN ARGUMENTS...` runs colltopo and checks its exit status and that what it
+# prints (both streams) matches the extended regular expression.
+set -u
+colltopo=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+
+fail() {
+  echo "FAILED: $*"
+  failures=$((failures + 1))
+}
+
+expect() {
+  local status=$1 pattern=$2
+  shift 2
+  local output got
+  output=$("$colltopo" "$@" 2>&1)
+  got=$?
+  [ $got -eq "$status" ] || fail "colltopo $*: exit status $got, not $status: $output"
+  grep -Eq -- "$pattern" <<<"$output" || fail "colltopo $*: does not print '$pattern': $output"
+}
+
+# One line on standard error, nothing on standard output.
+expect_one_line() {
+  expect "$@"
+  shift 2
+  [ "$("$colltopo" "$@" 2>&1 | wc -l)" -eq 1 ] || fail "colltopo $*: not one line: $("$colltopo" "$@" 2>&1)"
+  [ -z "$("$colltopo" "$@" 2>/dev/null)" ] || fail "colltopo $*: prints to standard output"
+}
+
+# expect_json EXPRESSION ARGUMENTS...: standard output is one JSON object `it` for which the Python expression holds.
+expect_json() {
+  local expression=$1
+  shift
+  "$colltopo" "$@" --json 2>/dev/null >answer.json
+  python3 -c '
+import json, sys
+it = json.load(open("answer.json"))
+sys.exit(0 if eval(sys.argv[1]) else 1)' "$expression" || fail "colltopo $* --json: not $expression: $(cat answer.json)"
+}
+
+tra8() { "$colltopo" generate tra ring:8 --radix 3 -o tra.sched >/dev/null || fail "cannot make tra.sched"; }
+
+help() {
+  expect 0 'First steps' --help
+  expect 0 '^colltopo [0-9]+\.[0-9]+\.[0-9]+$' --version
+  for command in topology generate verify cost draw explain convert; do
+    expect 0 "^  $command " --help
+    expect 0 '--json' $command --help
+  done
+  expect 0 'swing' generate --help
+}
+
+topology() {
+  expect 0 'hosts +27' topology torus:3x3x3
+  expect 0 'diameter +3 hops' topology torus:3x3x3
+  expect 0 'bisection +50 Gb/s' topology ring:8
+  expect 0 'bandwidth +100 Gb/s' topology ring:8/bandwidth:100Gbps
+  expect_json 'it["hosts"] == 16 and it["switches"] == 1 and it["links"] == 32 and it["regular"]' topology switch:16
+  expect_json 'it["sides"] == [4, 4] and it["wraps"] and it["diameter"] == 4' topology torus:4x4
+  expect_json 'it["degree"] == 4 and it["smallest_degree"] == 2 and not it["regular"]' topology mesh:4x4
+}
+
+topology_files() {
+  for spec in ring:5 mesh:2x3 torus:3x3 hypercube:3 complete:4 bipartite:2:3 switch:4; do
+    "$colltopo" topology "$spec" --json | grep -v '"file"' >spec.json
+    expect 0 "net.json" topology "$spec" -o net.json
+    "$colltopo" topology net.json --json >file.json
+    cmp -s spec.json file.json || fail "$spec: $(diff spec.json file.json)"
+  done
+  "$colltopo" generate ring net.json -o ring.sched >/dev/null || fail 'a topology file does not generate'
+  expect 0 'valid' verify ring.sched --on net.json
+}
+
+generate() {
+  expect 0 'verified +yes' generate tra ring:8 --radix 2 -o a.sched
+  [ -s a.sched ] || fail 'a.sched was not written'
+  expect 0 'file +none' generate tra ring:8
+  expect_json 'it["verified"] and it["ranks"] == 8 and it["steps"] == 3 and it["messages"] == 24' generate tra ring:8 --radix 2
+  expect_json 'it["achieved"] == 9 and abs(it["bound"] - 9) < 1e-9 and abs(it["gap"]) < 1e-9' generate linear torus:3x3x3
+  expect_json 'it["achieved"] / it["bound"] - 1 == it["gap"] and it["gap"] > 0' generate ring ring:8 -c allgather
+  expect_json 'it["seconds"] > 0 and it["peak_memory_bytes"] > 1e5' generate pairwise ring:4
+  expect_json 'it["same_on_all_ranks"] and not it["keeps_rank_order"]' generate ring ring:4 -c allreduce
+}
+
+# Whatever the table has: made, proved, written, read and proved again.
+every_algorithm() {
+  local names made=0
+  names=$("$colltopo" generate no-such-algorithm ring:4 2>&1 | sed 's/.*one of: *//')
+  [ "$(wc -w <<<"$names")" -ge 8 ] || fail "only these algorithms: $names"
+  for name in $names; do
+    for collective in alltoall allgather reduce_scatter allreduce bcast reduce; do
+      local output
+      output=$("$colltopo" generate "$name" torus:2x4 -c $collective -o a.sched 2>&1)
+      case $? in
+        0)
+          made=$((made + 1))
+          expect 0 "a.sched: valid: .* is $collective on 8 ranks" verify a.sched --on torus:2x4
+          ;;
+        2) [ "$(wc -l <<<"$output")" -eq 1 ] || fail "$name $collective: $output" ;;
+        *) fail "$name $collective: $output" ;;
+      esac
+    done
+  done
+  [ $made -ge 15 ] || fail "only $made schedules were made"
+}
+
+options() {
+  expect 0 'radix=3' generate tra ring:9 --radix 3
+  expect 0 'verified +yes' generate tra2 switch:8 --group 4 --intra-radix 2 --inter-radix 2
+  expect_json '"4x2" in it["name"]' generate swing ring:8 -c allgather --dimensions 4x2
+  single=$("$colltopo" generate swing torus:4x4 -c allgather --ports single --json)
+  multi=$("$colltopo" generate swing torus:4x4 -c allgather --ports multi --json)
+  [ "$(grep '"messages"' <<<"$single")" != "$(grep '"messages"' <<<"$multi")" ] || fail "ports make no difference: $single"
+  expect 0 'is bcast on 5 ranks' verify <("$colltopo" generate binomial ring:5 -c bcast --root 3 -o - 2>/dev/null)
+}
+
+parametric() {
+  "$colltopo" generate tra ring:8 --radix 3 --parametric -o short.sched >/dev/null || fail 'not made'
+  tra8
+  [ "$(wc -l <short.sched)" -lt 20 ] || fail "not short: $(cat short.sched)"
+  expect 0 'valid: tra radix=3 is alltoall on 8 ranks' verify short.sched
+  "$colltopo" convert short.sched -o long.sched >/dev/null
+  cmp -s long.sched tra.sched || fail "expanded differs: $(diff long.sched tra.sched | head -5)"
+}
+
+verify_good() {
+  tra8
+  expect 0 'tra.sched: valid: tra radix=3 is alltoall on 8 ranks, free of deadlock' verify tra.sched
+  expect 0 'on switch:8: all messages between neighbours' verify tra.sched --on switch:8
+  expect_json 'it["valid"] and it["violations"] == [] and not it["properties"]["in_place"]' verify tra.sched
+  expect_json 'it["properties"]["neighbours_only"] == False' verify tra.sched --on ring:8
+}
+
+# Edited by hand and sealed again: readable, but not the collective any more.
+verify_wrong() {
+  tra8
+  sed '0,/recv 7 step 1 output:7+1/s//recv 7 step 1 output:6+1/' tra.sched >edited.sched
+  expect_one_line 2 'edited.sched:[0-9]+: ' verify edited.sched
+  "$colltopo" convert edited.sched --reseal -o wrong.sched >/dev/null || fail 'not resealed'
+  expect 1 '^wrong.sched: rank 0: output:7 ends with nothing' verify wrong.sched
+  expect 1 'wrong.sched: invalid: [0-9]+ violation' verify wrong.sched
+  "$colltopo" verify wrong.sched --json >wrong.json
+  [ $? -eq 1 ] || fail 'exit status with --json'
+  expect_json 'not it["valid"] and len(it["violations"]) > 0 and "rank 0" in it["violations"][0]' verify wrong.sched
+  expect 1 '8 ranks; ring:7 has 7 hosts' verify tra.sched --on ring:7
+}
+
+damaged_files() {
+  tra8
+  local lines
+  lines=$(wc -l <tra.sched)
+  for line in 1 2 4 6 7 9 10 12 40 88 90 "$lines"; do
+    sed "${line}d" tra.sched >deleted.sched
+    expect_one_line 2 'deleted.sched:[0-9]+: ' verify deleted.sched
+    sed "${line}p" tra.sched >doubled.sched
+    expect_one_line 2 'doubled.sched:[0-9]+: ' verify doubled.sched
+    sed "${line}s/[0-9]/7&/" tra.sched >altered.sched
+    expect_one_line 2 "altered.sched:$line: " verify altered.sched
+  done
+  head -c 1500 tra.sched >truncated.sched
+  expect_one_line 2 'truncated.sched:[0-9]+: ' verify truncated.sched
+  : >empty.sched
+  expect_one_line 2 'empty.sched:1: ' verify empty.sched
+}
+
+cost() {
+  "$colltopo" generate ring ring:4 -c allgather -o ring.sched >/dev/null
+  # 3 steps of 1 us overhead, 2 us latency and 1 MB at 1 GB/s, or at best 3 MB over two links.
+  expect_json 'abs(it["results"][0]["seconds"] - 3 * (1e-6 + 2e-6 + 1e-3)) < 1e-12' \
+    cost ring.sched ring:4/bandwidth:1GBps/latency:2us --bytes 1000000
+  expect_json 'abs(it["results"][0]["lower_bound_s"] - 1.5e-3) < 1e-12 and it["steps"] == 3 and it["messages"] == 12' \
+    cost ring.sched ring:4/bandwidth:1GBps/latency:2us --bytes 1000000
+  expect_json 'set(it["results"][1]) >= {"bytes", "algorithm", "seconds", "goodput_GBps", "busiest_link_s", "lower_bound_s"}' \
+    cost ring.sched ring:4 --bytes 1K,1M
+  expect_json '[r["bytes"] for r in it["results"]] == [1024, 2097152, 7]' cost ring.sched ring:4 --bytes 1K,2M,7
+  expect 0 '^ +3 +4 +1 +1 +0 -> 1 +1$' cost ring.sched ring:4 --bytes 1K --steps
+  expect_one_line 2 '4 ranks on 5 hosts of ring:5' cost ring.sched ring:5 --bytes 1K
+  expect_one_line 2 "bytes '1Q'; expected whole numbers with K, M or G" cost ring.sched ring:4 --bytes 1Q
+  expect_one_line 2 "bytes '-1'" cost ring.sched ring:4 --bytes=-1
+  expect_one_line 2 "overhead '1'; expected" cost ring.sched ring:4 --bytes 1 --overhead 1
+}
+
+draw_text() {
+  tra8
+  expect 0 '^ +0 +=1 +>1\(3\) <7\(3\) +>2\(2\) <6\(2\) +>3\(3\) <5\(3\) +>6\(2\) <2\(2\)$' draw tra.sched
+  expect 0 '^rank +0 +send to 1 +input:1\+1 input:4\+1 input:7\+1$' draw tra.sched --step 1
+  expect 0 '^0 - 1 - 2 - $' draw torus:3x3
+  expect 0 '^ +s0 -> 0 1 2 3$' draw switch:4
+  expect 0 '0 -> 1 +16 #+' draw tra.sched --on ring:8 --loads
+  expect_one_line 2 'step 9; allowed are 0 \(before the first message\) to 4' draw tra.sched --step 9
+  expect_one_line 2 '--loads of a schedule needs the network: add --on TOPO' draw tra.sched --loads
+  expect_one_line 2 'a topology has no steps' draw ring:8 --step 1
+}
+
+# Well-formed XML with as many arrow heads as messages.
+draw_svg() {
+  tra8
+  for arguments in "tra.sched" "tra.sched --step 2" "tra.sched --on torus:2x4 --loads" "torus:3x3x3" "torus:4x4 --loads" \
+    "mesh:3x4" "hypercube:4" "switch:8" "bipartite:3:4" "ring:6" "complete:5"; do
+    # shellcheck disable=SC2086
+    expect 0 'svg' draw $arguments -o picture.svg
+    python3 -c 'import xml.dom.minidom as m; m.parse("picture.svg")' || fail "$arguments: not XML"
+  done
+  "$colltopo" draw tra.sched -o picture.svg >/dev/null
+  [ "$(grep -c '<polygon' picture.svg)" -eq 32 ] || fail 'not 32 arrows for 32 messages'
+  "$colltopo" draw tra.sched --step 2 -o picture.svg >/dev/null
+  [ "$(grep -c '<polygon' picture.svg)" -eq 8 ] || fail 'not 8 arrows for 8 messages of step 2'
+  "$colltopo" draw ring:6 -o picture.svg >/dev/null
+  [ "$(grep -c '<line' picture.svg)" -eq 6 ] || fail 'not 6 cables'
+  expect_one_line 2 'links to draw; at most' draw complete:200 -o picture.svg
+}
+
+convert() {
+  tra8
+  expect 0 'resealed +no' convert tra.sched --to text -o same.sched
+  cmp -s tra.sched same.sched || fail 'text to text changes the file'
+  sed 's/ ~[0-9a-f]*$//' tra.sched >unsealed.sched
+  expect 0 'resealed +yes' convert unsealed.sched --reseal -o sealed.sched
+  cmp -s tra.sched sealed.sched || fail "resealing does not give the file back: $(diff tra.sched sealed.sched | head -5)"
+  expect 2 'to: .*gif' convert tra.sched --to gif -o same.sched
+}
+
+explain() {
+  expect 0 '^alltoall of 8 bytes on 64 ranks' explain alltoall --ranks 64 --bytes 8
+  expect 0 '^\* +[0-9.]+ [mun]?s ' explain alltoall --ranks 64 --ranks-per-node 8 --bytes 8
+  expect_json 'it["results"][0]["algorithm"] == next(c["name"] for c in it["results"][0]["candidates"] if c["excluded"] == "") or it["results"][0]["algorithm"] == "fallback"' \
+    explain allreduce --ranks 16 --bytes 1K --on torus:4x4
+  expect_json '[r["bytes"] for r in it["results"]] == [8, 1048576] and all(c["seconds"] > 0 for r in it["results"] for c in r["candidates"] if c["excluded"] == "")' \
+    explain allgather --ranks 16 --bytes 8,1M
+  expect_json 'any("order" in c["excluded"] for c in it["results"][0]["candidates"])' \
+    explain allreduce --ranks 16 --bytes 1M --not-commutative
+  slow=$("$colltopo" explain alltoall --ranks 8 --bytes 8 --set latency_network=1ms --json | grep -m1 '"seconds"')
+  fast=$("$colltopo" explain alltoall --ranks 8 --bytes 8 --json | grep -m1 '"seconds"')
+  [ "$slow" != "$fast" ] || fail '--set latency_network makes no difference'
+  expect_one_line 2 "collective 'gather' is unknown; expected one of: alltoall" explain gather --ranks 8 --bytes 8
+  expect_one_line 2 'ranks 0; expected 1..' explain alltoall --ranks 0 --bytes 8
+  expect_one_line 2 'torus:4x4 has 16 hosts; 8 ranks with 1 per node need 8' explain alltoall --ranks 8 --bytes 8 --on torus:4x4
+  expect_one_line 2 "there is no setting 'speed'" explain alltoall --ranks 8 --bytes 8 --set speed=9
+}
+
+# Standard output is one JSON object, whatever happens.
+json() {
+  tra8
+  expect_json 'it["kind"] == "schedule" and "step 1" in it["text"]' draw tra.sched
+  expect_json 'it["file"] == "b.sched"' convert tra.sched -o b.sched
+  expect_json '"no-such-algorithm" in it["error"]' generate no-such-algorithm ring:4
+  expect_json '"standard output cannot take both" in it["error"]' generate tra ring:4 -o -
+  expect_json '"error" in it' verify no-such-file
+}
+
+repeatable() {
+  for run in 1 2; do
+    "$colltopo" generate swing torus:4x4 -c allreduce -o $run.sched >/dev/null
+    "$colltopo" draw $run.sched -o $run.svg >/dev/null
+    "$colltopo" cost $run.sched torus:4x4 --bytes 1K,1M --json >$run.json
+  done
+  for kind in sched svg json; do cmp 1.$kind 2.$kind || fail "$kind differs"; done
+}
+
+usage() {
+  expect 2 'subcommand is required' ''
+  expect 2 '' no-such-command
+  expect 2 'ALGORITHM is required' generate
+  expect 2 'TOPO is required' generate tra
+  expect 2 '--bytes is required' cost a ring:4
+  expect 2 'not expected|extras' verify a --no-such-option
+}
+
+bad_specs() {
+  expect_one_line 2 "tours:3x3: unknown topology family 'tours'; expected one of: ring mesh torus" topology tours:3x3
+  expect_one_line 2 "torus:3x0: side '0'; expected a whole number in 1..1048576" generate tra torus:3x0
+  expect_one_line 2 "ring:8/bandwidth:fast: bandwidth 'fast'; expected a number above 0" topology ring:8/bandwidth:fast
+  expect_one_line 2 "unknown modifier 'color'; expected one of: bandwidth latency" topology ring:8/color:red
+  expect_one_line 2 'net.json: no such file; expected a topology file or a spec' topology net.json
+  echo '{"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0, "head": 2}]}' >net.json
+  expect_one_line 2 'net.json: link 0 -> 2 leaves the topology; nodes are 0..1' topology net.json
+  echo '{"hosts": 2,' >net.json
+  expect_one_line 2 'net.json: parse error at line 2' topology net.json
+}
+
+bad_parameters() {
+  expect_one_line 2 "algorithm 'brucks' is unknown; expected one of: .*tra" generate brucks ring:8
+  expect_one_line 2 'radix 1.*2' generate tra ring:8 --radix 1
+  expect_one_line 2 'radix 9.*8' generate tra ring:8 --radix 9
+  expect_one_line 2 'group 3|3 .*8|8 .*3' generate tra2 ring:8 --group 3
+  expect_one_line 2 "collective 'gather' is unknown; expected one of: alltoall allgather" generate ring ring:8 -c gather
+  expect_one_line 2 'tra does not do allreduce; it does: alltoall' generate tra ring:8 -c allreduce
+  expect_one_line 2 'root 8; expected a rank in 0..7' generate binomial ring:8 -c bcast --root 8
+  expect_one_line 2 'root 1; expected none: alltoall has no root' generate tra ring:8 --root 1
+  expect_one_line 2 'dimensions 3x3 are a torus of 9 ranks; ring:8 has 8 hosts' generate swing ring:8 --dimensions 3x3
+  expect 2 'radix' generate tra ring:8 --radix two
+}
+
+bad_files() {
+  expect_one_line 2 'no-such-file: cannot be read: No such file' verify no-such-file
+  expect_one_line 2 'cannot be read: it is a directory' verify .
+  echo 'hello' >hello
+  expect_one_line 2 'hello:1: ' verify hello
+  head -c 4096 /dev/urandom >noise
+  expect_one_line 2 'noise:1: ' verify noise
+}
+
+unwritable() {
+  expect_one_line 2 'no/such/folder/a.sched: cannot be written: No such file or directory' generate tra ring:4 -o no/such/folder/a.sched
+  mkdir taken
+  expect_one_line 2 'taken: cannot be written: Is a directory' generate tra ring:4 -o taken
+  expect_one_line 2 '/dev/full: cannot be written: No space left' topology ring:4 -o /dev/full
+  expect_one_line 2 'taken: cannot be written' draw ring:4 -o taken
+}
+
+pipes() {
+  "$colltopo" generate ring ring:5 -c allgather -o - 2>report | "$colltopo" verify - >verdict || fail 'a piped schedule is not valid'
+  grep -q 'standard input: valid: ring' verdict || fail "$(cat verdict)"
+  grep -q 'verified' report || fail 'the report is not on standard error'
+  "$colltopo" topology ring:5 -o - | "$colltopo" topology - | grep -q 'hosts  *5' || fail 'a piped topology is not read'
+  "$colltopo" draw ring:5 -o - | head -1 | grep -q '<svg' || fail 'no SVG on standard output'
+  "$colltopo" generate tra ring:5 -o - 2>/dev/null | "$colltopo" draw - | grep -q 'step 1' || fail 'a piped schedule is not drawn'
+}
+
+declare -F "$2" >/dev/null || { echo "no case $2"; exit 1; }
+"$2"
+[ $failures -eq 0 ] || exit 1
