@@ -57,7 +57,8 @@ typedef struct colltopo_callbacks {
     /* Collective: group_of[rank] becomes a number shared by the ranks of one node, package, ... (a COLLTOPO_ level). A rank
      * that is not bound belongs to its node's first one. NULL: every rank is on one node. */
     int (*locality)(void *context, int level, int *group_of);
-    /* One line without newline. level 0: a warning, to be shown once; 1: per communicator and collective; 2: per call. */
+    /* One line without newline. level 0: a warning; 1: per communicator and collective; 2: per call. Called on one rank only:
+     * on rank 0 for what all ranks know, on the lowest rank that is concerned for anything else. */
     void (*say)(void *context, int level, const char *line);
 } colltopo_callbacks;
 

@@ -69,11 +69,6 @@ void Comm::set(std::string_view name, std::string_view value) {
   }
 }
 
-void Comm::decline_for_ever(Collective collective, const std::string& why) {
-  declined_[index_of(collective)] = true;
-  say(0, fmt::format("{}: {}; using the next component", name(collective), why));
-}
-
 void Comm::first_call() {
   ready_ = true;
   node_of_.assign(static_cast<std::size_t>(ranks_), 0);
@@ -91,7 +86,8 @@ void Comm::agree_on_settings() {
   const int code = callbacks_.agree(callbacks_.context, &least) != 0 ? 1 : callbacks_.agree(callbacks_.context, &most);
   if (code == 0 && least == -most) return;
   declined_.fill(true);
-  say(0, "ranks of this communicator have different settings; all must have the same; using the next component");
+  if (rank_ == 0)
+    say(0, "ranks of this communicator have different settings; all must have the same; using the next component");
 }
 
 void Comm::find_groups() {
@@ -112,8 +108,9 @@ void Comm::find_groups() {
   const auto nodes = static_cast<std::size_t>(Placement{node_of_, {}}.nodes());
   if (!settings_.dimensions.empty() && product != nodes) {
     // A communicator on part of the machine has no such shape; its own nodes count as a crossbar.
-    say(1, fmt::format("topology {} has {} nodes, this communicator {}; taken as a crossbar", settings_.topology,
-                       product, nodes));
+    if (rank_ == 0)
+      say(1, fmt::format("topology {} has {} nodes, this communicator {}; taken as a crossbar", settings_.topology,
+                         product, nodes));
     settings_.dimensions.clear();
   }
   // With one rank per node the ranks form the torus themselves.
@@ -166,7 +163,7 @@ Comm::Decision Comm::decided(Collective collective, const Request& request) {
         // The operation's properties may differ from call to call, what the shape refuses does not.
         const std::string line = fmt::format("{}: {} {}; using the next component", name(collective),
                                              forced.algorithm->name, chosen.excluded);
-        if (!said_[index_of(collective)]) say(0, line);
+        if (rank_ == 0 && !said_[index_of(collective)]) say(0, line);
         said_[index_of(collective)] = true;
         chosen.algorithm = nullptr;
       }
@@ -182,14 +179,16 @@ Comm::Decision Comm::decided(Collective collective, const Request& request) {
   return decision;
 }
 
-// Every rank loads its own section; if one cannot, none uses the file.
+// Every rank loads its own section; if one cannot, none uses the file, and the lowest such rank says why.
 Comm::Decision Comm::decided_by_file(Collective collective, const Forced& forced) {
   std::optional<Program>& program = from_file_[index_of(collective)];
   Decision decision{nullptr, true, {}, "file:" + forced.path, 1};
   if (program) return decision;
   std::string fault;
+  long long checksum = 0;
   try {
     const ScheduleHeader header = read_header(forced.path);
+    checksum = header.checksum;
     if (header.shape.collective != collective)
       fault = fmt::format("{} is a schedule of {}", forced.path, name(header.shape.collective));
     else if (header.shape.ranks != ranks_)
@@ -199,17 +198,21 @@ Comm::Decision Comm::decided_by_file(Collective collective, const Forced& forced
   } catch (const std::exception& error) {
     fault = error.what();
   }
-  long long good = fault.empty() ? 1 : 0;
-  if (callbacks_.agree != nullptr && callbacks_.agree(callbacks_.context, &good) != 0) good = 0;
-  if (good == 1) {
+  long long failing = fault.empty() ? ranks_ : rank_, least = checksum, most = -checksum;
+  for (long long* value : {&failing, &least, &most}) {
+    if (callbacks_.agree != nullptr && callbacks_.agree(callbacks_.context, value) != 0) failing = 0;
+  }
+  if (failing == ranks_ && least == -most) {
     if (rank_ == 0) say(1, fmt::format("{} on {} ranks: {} (parameter)", name(collective), ranks_, decision.name));
     return decision;
   }
+  if (failing == ranks_) {
+    failing = 0;
+    fault = fmt::format("ranks see different files at {}", forced.path);
+  }
+  if (failing == rank_) say(0, fmt::format("{}: {}; using the next component", name(collective), fault));
   program.reset();
-  if (fault.empty())
-    declined_[index_of(collective)] = true;  // the rank that failed says why
-  else
-    decline_for_ever(collective, fault);
+  declined_[index_of(collective)] = true;
   decision.file = false;
   return decision;
 }
@@ -325,7 +328,7 @@ int Comm::run_served(Collective collective, const colltopo_call& call, Served& s
   counts_.add(Counter::messages_between_nodes, served.messages_between_nodes);
   counts_.add(Counter::bytes_between_nodes, served.bytes_between_nodes);
   counts_.add_call_of(served.counter_row);
-  if (settings_.verbose > 1) {
+  if (settings_.verbose > 1 && rank_ == 0) {
     say(2, fmt::format("{} of {} elements of {} bytes: {} messages, {} bytes sent", name(collective), call.count,
                        call.element_size, served.execution.messages(), served.execution.bytes_sent()));
   }

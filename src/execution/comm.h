@@ -71,7 +71,6 @@ class Comm {
   const Decision& decide(Collective collective, const colltopo_call& call);
   Decision decided(Collective collective, const Request& request);
   Decision decided_by_file(Collective collective, const Forced& forced);
-  void decline_for_ever(Collective collective, const std::string& why);
   Served* served(Collective collective, const colltopo_call& call, const Decision& decision);
   Program program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe);
   int run_served(Collective collective, const colltopo_call& call, Served& served, int segments);
