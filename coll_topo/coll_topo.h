@@ -32,6 +32,9 @@ typedef struct mca_coll_topo_previous_t {
 typedef struct mca_coll_topo_module_t {
     mca_coll_base_module_t super;
     colltopo_comm *collectives; /* NULL until the first call */
+    /* False before the first call, and while the ranks agree through the former functions: those may call collectives of the
+     * communicator themselves (basic's allreduce is a reduce and a bcast), which must not come back here. */
+    bool serving;
     ompi_communicator_t *comm;
     int rank;
     int ranks;
@@ -57,7 +60,7 @@ extern mca_coll_topo_component_t mca_coll_topo_component;
 
 mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int *priority);
 
-/* Makes module->collectives; local. */
+/* Makes module->collectives unless that is done and the module is not serving (COLLTOPO_DECLINED); local. */
 int mca_coll_topo_module_start(mca_coll_topo_module_t *module);
 
 /* Adds to an include list of coll components (`--mca coll topo`) those that this one stands on. */

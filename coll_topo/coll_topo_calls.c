@@ -29,7 +29,7 @@ static inline size_t mca_coll_topo_bytes(const ompi_datatype_t *dtype, size_t co
 
 static inline int mca_coll_topo_ready(mca_coll_topo_module_t *module)
 {
-    return OPAL_LIKELY(NULL != module->collectives) ? OMPI_SUCCESS : mca_coll_topo_module_start(module);
+    return OPAL_LIKELY(module->serving) ? OMPI_SUCCESS : mca_coll_topo_module_start(module);
 }
 
 /* alltoall and allgather differ in how many blocks are sent. */
@@ -103,11 +103,10 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
         return OMPI_SUCCESS;
     }
     rc = mca_coll_topo_ready(topo);
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        return rc;
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        mca_coll_topo_set_bytes(&call, bytes);
+        rc = mca_coll_topo_move(topo, &move, &call);
     }
-    mca_coll_topo_set_bytes(&call, bytes);
-    rc = mca_coll_topo_move(topo, &move, &call);
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
 }
 
@@ -219,6 +218,14 @@ int mca_coll_topo_reduce_scatter(const void *sbuf, void *rbuf, mca_coll_topo_cou
     size_t total = 0;
     int rc;
 
+    /* Before the counts are filled in: agreement in a first call may come here again. */
+    rc = mca_coll_topo_ready(topo);
+    if (COLLTOPO_DECLINED == rc) {
+        return MCA_COLL_TOPO_FALL_BACK(reduce_scatter, sbuf, rbuf, rcounts, dtype, op);
+    }
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
     if (OPAL_UNLIKELY(NULL == topo->counts)) {
         topo->counts = malloc((size_t) topo->ranks * sizeof(*topo->counts));
         if (NULL == topo->counts) {

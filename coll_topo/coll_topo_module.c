@@ -134,6 +134,9 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
     const colltopo_setting *settings = colltopo_settings();
     colltopo_callbacks callbacks;
 
+    if (NULL != module->collectives) {
+        return COLLTOPO_DECLINED;
+    }
     mca_coll_topo_callbacks(module, &callbacks);
     module->collectives = colltopo_comm_create(module->rank, module->ranks, &callbacks);
     if (NULL == module->collectives) {
@@ -142,5 +145,6 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
     for (int i = 0; NULL != settings[i].name; ++i) {
         mca_coll_topo_apply(module, &settings[i], mca_coll_topo_component.settings[i]);
     }
+    module->serving = true;
     return OMPI_SUCCESS;
 }

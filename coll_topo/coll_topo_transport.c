@@ -104,18 +104,19 @@ static int mca_coll_topo_agree(void *context, long long *value)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
 
-    return mca_coll_topo_mpi_code(module->previous.allreduce(MPI_IN_PLACE, value, 1, MPI_LONG_LONG, MPI_MIN, module->comm,
-                                                             module->previous.allreduce_module));
+    int rc;
+
+    module->serving = false;
+    rc = module->previous.allreduce(MPI_IN_PLACE, value, 1, MPI_LONG_LONG, MPI_MIN, module->comm,
+                                    module->previous.allreduce_module);
+    module->serving = true;
+    return mca_coll_topo_mpi_code(rc);
 }
 
-/* All ranks know the same and would say the same: one of them does. */
 static void mca_coll_topo_say(void *context, int level, const char *line)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
 
-    if (0 != module->rank) {
-        return;
-    }
     if (0 == level) {
         mca_coll_topo_warn(line);
     } else if (level <= module->verbose) {

@@ -1,0 +1,49 @@
+#!/bin/sh
+# bad_settings.sh BUILD: a wrong parameter is said in one line that names the value; the job goes on, right on every rank.
+set -u
+build=$1
+here=$(dirname "$(realpath "$0")")
+program=$build/bin/mpi_settings
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  failed=1
+}
+
+# expect_line NAME VALUE WORDS: with the parameter wrong, one warning of coll/topo that contains the words.
+expect_line() {
+  output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 4 --mca "coll_topo_$1" "$2" "$program" 2>&1) || fail "$1=$2: the job failed: $output"
+  lines=$(printf '%s\n' "$output" | grep -c 'coll/topo: ')
+  [ "$lines" -eq 1 ] || fail "$1=$2: one line expected, not $lines: $output"
+  printf '%s\n' "$output" | grep -q "coll/topo: .*$3" || fail "$1=$2: no line with '$3': $output"
+}
+
+expect_line alltoall_algorithm nonsense "'nonsense'.*must be one of"
+expect_line alltoall_algorithm ring "'ring'.*must be one of"
+expect_line alltoall_radix 1 'alltoall_radix is 1; must be'
+expect_line alltoall_radix two "'two'.*must be"
+expect_line group 0 "'0'.*must be"
+expect_line alltoall_algorithm tra2:group=3 '3.*4 ranks'
+expect_line alltoall_algorithm "file:$scratch/none.sched" none.sched
+expect_line segment_bytes many "'many'.*must be"
+printf 'topo-schedule 1\nname broken\n' >"$scratch/broken.sched"
+expect_line alltoall_algorithm "file:$scratch/broken.sched" broken.sched
+
+# Ranks that are told different things agree that nobody serves.
+output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 1 env OMPI_MCA_coll_topo_alltoall_algorithm=linear "$program" \
+  : -np 3 env OMPI_MCA_coll_topo_alltoall_algorithm=pairwise "$program" 2>&1) || fail "different settings: the job failed: $output"
+printf '%s\n' "$output" | grep -q 'coll/topo: .*different settings' || fail "different settings: not said: $output"
+printf '%s\n' "$output" | grep -q 'served=0 ' || fail "different settings: some calls were served: $output"
+
+# A value that only one rank has, and that is wrong.
+output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 3 "$program" \
+  : -np 1 env OMPI_MCA_coll_topo_alltoall_algorithm=nonsense "$program" 2>&1) || fail "one wrong rank: the job failed: $output"
+printf '%s\n' "$output" | grep -q 'served=0 ' || fail "one wrong rank: some calls were served: $output"
+
+# Told nothing wrong, it says nothing.
+output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 4 --mca coll_topo_alltoall_algorithm linear "$program" 2>&1) || fail "the job failed: $output"
+case $output in *coll/topo:*) fail "nothing to say, yet: $output" ;; esac
+exit $failed
