@@ -2,7 +2,7 @@
  * leaves any collective of MPI_COMM_WORLD or MPI_COMM_SELF unserved. This component serves seven and stands on others for the
  * rest, so while its variables are registered, before the framework opens components, it adds them to the list.
  *
- * docs/decisions/coll-include-list.md says why this is safe and what was tried. */
+ * docs/decisions/0006-coll-include-list.md says why this is safe and what was tried. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
