@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-enum { threads = 4, rounds = 40, count = 100 };
+enum { threads = 4, rounds = 16, count = 100 };
 
 static void *work(void *argument)
 {
