@@ -92,6 +92,7 @@ void Comm::agree_on_settings() {
 
 void Comm::find_groups() {
   options_ = settings_.options;
+  options_.multiport = !settings_.dimensions.empty();
   if (callbacks_.locality != nullptr && callbacks_.locality(callbacks_.context, COLLTOPO_NODE, node_of_.data()) != 0) {
     node_of_.assign(node_of_.size(), 0);
   }
@@ -157,7 +158,8 @@ Comm::Decision Comm::decided(Collective collective, const Request& request) {
       if (given.intra_radix > 0) options.intra_radix = given.intra_radix;
       if (given.inter_radix > 0) options.inter_radix = given.inter_radix;
       if (given.group > 0) options.group = given.group, options.group_of.clear();
-      options.multiport = given.multiport;
+      // Ports are links of a torus; without one, more messages would only cost latency.
+      options.multiport = forced.multiport.value_or(options.multiport);
       chosen = chooser_->price(*forced.algorithm, options, request);
       if (!chosen.excluded.empty()) {
         // The operation's properties may differ from call to call, what the shape refuses does not.
@@ -238,7 +240,10 @@ int Comm::run(Collective collective, const colltopo_call& call) {
   }
   recent.valid = false;
   if (!serves(collective, call)) {
-    if (ready_) counts_.add(Counter::fallbacks, 1);
+    counts_.add(Counter::fallbacks, 1);
+    if (call.counts == nullptr) {
+      recent = {call.count, call.element_size, call.root, call.op_properties, call.in_place, true, nullptr};
+    }
     return COLLTOPO_DECLINED;
   }
   const Decision& decision = decide(collective, call);
