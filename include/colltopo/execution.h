@@ -75,7 +75,8 @@ class Execution {
     Action action;
     Lane lane;
     Rank peer;
-    std::uint32_t op;
+    std::uint32_t op, segment;
+    std::uint32_t next;                // the next message with the same peer and direction; k_no_instance: none
     std::uint32_t source, source_end;  // into pieces_
     std::uint32_t target, target_end;
     std::size_t bytes;    // of the message, or moved
@@ -86,21 +87,26 @@ class Execution {
     Transport::Request request;
   };
   static constexpr std::size_t k_none = ~std::size_t{0};
+  static constexpr std::uint32_t k_no_instance = ~std::uint32_t{0};
 
   void place_messages();
+  std::uint32_t next_message(std::uint32_t op, int segment) const;
   void append_pieces(std::span<const Run> runs, int segment, const Layout& layout);
   std::size_t place_slots(int segment, std::size_t base, const Layout& layout);
   void count_waits();
   void number_steps();
 
-  std::byte* at(const Piece& piece) const noexcept;
+  std::byte* at(const Piece& piece) const noexcept {
+    return bases_[static_cast<std::size_t>(piece.buffer)] + piece.offset;
+  }
   std::byte* message_of(const Instance& instance) noexcept;
   void make_ready(std::uint32_t instance) noexcept;
   void issue(std::uint32_t instance) noexcept;
-  void started(std::uint32_t instance) noexcept;
+  void started(const Instance& instance) noexcept;
   void completed(std::uint32_t instance) noexcept;
   void poll() noexcept;
   int move(const Instance& instance) noexcept;
+  int move_bytes(Action action, const std::byte* source, std::byte* target, std::size_t bytes) noexcept;
   void fail(int code) noexcept;
 
   const Plan& plan_;
@@ -130,6 +136,7 @@ class Execution {
 
   std::size_t messages_ = 0, bytes_sent_ = 0;
   Call call_;
+  std::byte* bases_[3] = {};  // [Buffer]
   int status_ = 0;
 };
 

@@ -33,8 +33,6 @@ class Plan {
   std::span<const std::uint32_t> after_completion(std::size_t op) const;
   /// The next op with the same peer and direction, which may start only after `op` has started; -1: none.
   std::int32_t next_with_peer(std::size_t op) const { return next_with_peer_[op]; }
-  /// How many of the above `op` waits for.
-  std::span<const std::uint32_t> waits() const { return waits_; }
   /// Slots of scratch that are used, in increasing order: others take no memory.
   std::span<const Chunk> slots() const { return slots_; }
   /// Index in slots() of a used slot.
@@ -47,7 +45,6 @@ class Plan {
   PlanOptions options_;
   std::vector<std::uint32_t> successors_, first_successor_;
   std::vector<std::int32_t> next_with_peer_;
-  std::vector<std::uint32_t> waits_;
   std::vector<Chunk> slots_;
 };
 

@@ -58,7 +58,10 @@ Shape shape_of(const Request& request, Rank ranks) {
 // Options as the row needs them: a group for tra2 where the user named none.
 AlgorithmOptions completed(const Algorithm& algorithm, AlgorithmOptions options, const Placement& placement) {
   if (algorithm.name == "tra2" && options.group_of.empty() && options.group == 0) options.group_of = placement.node_of;
-  if (options.dimensions.empty()) options.dimensions = placement.dimensions;
+  // With one rank per node the ranks form the torus themselves.
+  if (options.dimensions.empty() && placement.nodes() == static_cast<int>(placement.node_of.size())) {
+    options.dimensions = placement.dimensions;
+  }
   return options;
 }
 

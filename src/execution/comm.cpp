@@ -92,7 +92,6 @@ void Comm::agree_on_settings() {
 
 void Comm::find_groups() {
   options_ = settings_.options;
-  options_.multiport = !settings_.dimensions.empty();
   if (callbacks_.locality != nullptr && callbacks_.locality(callbacks_.context, COLLTOPO_NODE, node_of_.data()) != 0) {
     node_of_.assign(node_of_.size(), 0);
   }
@@ -116,6 +115,7 @@ void Comm::find_groups() {
   }
   // With one rank per node the ranks form the torus themselves.
   if (nodes == static_cast<std::size_t>(ranks_)) options_.dimensions = settings_.dimensions;
+  options_.multiport = !options_.dimensions.empty();
 }
 
 const Comm::Decision& Comm::decide(Collective collective, const colltopo_call& call) {

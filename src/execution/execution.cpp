@@ -71,6 +71,16 @@ void Execution::append_pieces(std::span<const Run> runs, int segment, const Layo
   }
 }
 
+// Segments of one message follow each other, and the first one of the next message with that peer follows the last.
+std::uint32_t Execution::next_message(std::uint32_t op, int segment) const {
+  const Action action = plan_.program().op(op).action;
+  if (!is_message(action)) return k_no_instance;
+  if (static_cast<std::uint32_t>(segment) + 1 < segments_)
+    return op * segments_ + static_cast<std::uint32_t>(segment) + 1;
+  const std::int32_t next = plan_.next_with_peer(op);
+  return next < 0 ? k_no_instance : static_cast<std::uint32_t>(next) * segments_;
+}
+
 void Execution::place_messages() {
   const Program& program = plan_.program();
   const int segments = bound_.segments;
@@ -86,7 +96,9 @@ void Execution::place_messages() {
     for (std::uint32_t i = 0; i < plan_.size(); ++i) {
       const Op op = program.op(i);
       Instance& instance = instances_[i * segments_ + static_cast<std::uint32_t>(segment)];
-      instance = {op.action, op.lane, op.peer, i, 0, 0, 0, 0, 0, k_none};
+      instance = {
+          op.action, op.lane, op.peer, i,     static_cast<std::uint32_t>(segment), next_message(i, segment), 0, 0,
+          0,         0,       0,       k_none};
       instance.source = static_cast<std::uint32_t>(pieces_.size());
       append_pieces(op.source, segment, layout);
       instance.source_end = instance.target = static_cast<std::uint32_t>(pieces_.size());
@@ -110,29 +122,22 @@ void Execution::place_messages() {
   staging_.resize(staging);
 }
 
-// Segments of one message follow each other, and the first one follows the message before with that peer.
 void Execution::count_waits() {
-  std::vector<bool> follows(plan_.size(), false);
-  for (std::size_t i = 0; i < plan_.size(); ++i) {
-    if (plan_.next_with_peer(i) >= 0) follows[static_cast<std::size_t>(plan_.next_with_peer(i))] = true;
-  }
   const std::size_t count = instances_.size();
-  initial_waits_.resize(count);
-  first_ready_.clear();
-  std::size_t messages = 0;
+  initial_waits_.assign(count, 0);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const Instance& instance = instances_[i];
-    std::uint32_t waits = plan_.waits()[instance.op];
-    if (is_message(instance.action)) {
-      ++messages;
-      if (i % segments_ > 0 && !follows[instance.op]) ++waits;
-    }
-    initial_waits_[i] = waits;
-    if (waits == 0) first_ready_.push_back(i);
+    for (const std::uint32_t op : plan_.after_completion(instances_[i].op))
+      ++initial_waits_[op * segments_ + instances_[i].segment];
+    if (instances_[i].next != k_no_instance) ++initial_waits_[instances_[i].next];
+  }
+  first_ready_.clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (initial_waits_[i] == 0) first_ready_.push_back(i);
   }
   waits_.resize(count);
   ready_.resize(count);
-  active_.resize(messages);
+  active_.resize(static_cast<std::size_t>(
+      std::ranges::count_if(instances_, [](const Instance& i) { return is_message(i.action); })));
 }
 
 void Execution::number_steps() {
@@ -155,6 +160,10 @@ void Execution::number_steps() {
 
 void Execution::start(const Call& call) noexcept {
   call_ = call;
+  // Sources are read through the same pointers; only output and scratch are ever written.
+  bases_[static_cast<std::size_t>(Buffer::input)] = const_cast<std::byte*>(call.input);
+  bases_[static_cast<std::size_t>(Buffer::output)] = call.output;
+  bases_[static_cast<std::size_t>(Buffer::scratch)] = scratch_.data();
   status_ = 0;
   std::ranges::copy(initial_waits_, waits_.begin());
   ready_head_ = ready_tail_ = actives_ = 0;
@@ -179,19 +188,6 @@ int Execution::run(const Call& call) noexcept {
   start(call);
   while (!progress()) transport_.progress();
   return status_;
-}
-
-std::byte* Execution::at(const Piece& piece) const noexcept {
-  switch (piece.buffer) {
-    // The executor reads through this pointer when it stands for a source; only output and scratch are written.
-    case Buffer::input:
-      return const_cast<std::byte*>(call_.input) + piece.offset;
-    case Buffer::output:
-      return call_.output + piece.offset;
-    case Buffer::scratch:
-      return const_cast<std::byte*>(scratch_.data()) + piece.offset;
-  }
-  return nullptr;
 }
 
 std::byte* Execution::message_of(const Instance& instance) noexcept {
@@ -231,7 +227,7 @@ void Execution::issue(std::uint32_t index) noexcept {
       }
       if (code != 0) return fail(code);
     }
-    started(index);
+    started(instance);
     if (request != nullptr) {
       active_[actives_++] = {index, request};
       return;
@@ -242,15 +238,8 @@ void Execution::issue(std::uint32_t index) noexcept {
   completed(index);
 }
 
-void Execution::started(std::uint32_t index) noexcept {
-  const Instance& instance = instances_[index];
-  std::uint32_t next = index + 1;
-  if (next % segments_ == 0) {
-    const std::int32_t op = plan_.next_with_peer(instance.op);
-    if (op < 0) return;
-    next = static_cast<std::uint32_t>(op) * segments_;
-  }
-  if (--waits_[next] == 0) make_ready(next);
+void Execution::started(const Instance& instance) noexcept {
+  if (instance.next != k_no_instance && --waits_[instance.next] == 0) make_ready(instance.next);
 }
 
 void Execution::completed(std::uint32_t index) noexcept {
@@ -263,9 +252,8 @@ void Execution::completed(std::uint32_t index) noexcept {
     }
   }
   --left_;
-  const std::uint32_t segment = index % segments_;
   for (const std::uint32_t op : plan_.after_completion(instance.op)) {
-    const std::uint32_t next = op * segments_ + segment;
+    const std::uint32_t next = op * segments_ + instance.segment;
     if (--waits_[next] == 0) make_ready(next);
   }
   if (bound_.pace != Pace::steps) return;
@@ -290,20 +278,24 @@ void Execution::poll() noexcept {
   }
 }
 
+int Execution::move_bytes(Action action, const std::byte* source, std::byte* target, std::size_t bytes) noexcept {
+  if (action == Action::reduce) {
+    const std::size_t elements =
+        bytes == bound_.element_size ? 1 : bytes / bound_.element_size;  // a division shows in small calls
+    return call_.reduce(call_.reduce_context, source, target, elements);
+  }
+  if (source != target) std::memcpy(target, source, bytes);
+  return 0;
+}
+
 // Copies or reduces source pieces onto target pieces, whose ends need not coincide.
 int Execution::move(const Instance& instance) noexcept {
   std::uint32_t s = instance.source, t = instance.target;
   std::size_t in_source = 0, in_target = 0;
   while (s < instance.source_end && t < instance.target_end) {
     const std::size_t bytes = std::min(pieces_[s].bytes - in_source, pieces_[t].bytes - in_target);
-    const std::byte* source = at(pieces_[s]) + in_source;
-    std::byte* target = at(pieces_[t]) + in_target;
-    if (instance.action == Action::reduce) {
-      if (const int code = call_.reduce(call_.reduce_context, source, target, bytes / bound_.element_size); code != 0)
-        return code;
-    } else if (source != target) {
-      std::memcpy(target, source, bytes);
-    }
+    const int code = move_bytes(instance.action, at(pieces_[s]) + in_source, at(pieces_[t]) + in_target, bytes);
+    if (code != 0) return code;
     if ((in_source += bytes) == pieces_[s].bytes) ++s, in_source = 0;
     if ((in_target += bytes) == pieces_[t].bytes) ++t, in_target = 0;
   }

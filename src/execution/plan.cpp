@@ -94,13 +94,11 @@ Plan::Plan(Program program, PlanOptions options)
     : program_(std::move(program)),
       options_(options),
       next_with_peer_(program_.size(), -1),
-      waits_(program_.size(), 0),
       slots_(slots_used(program_)) {
   const auto edges = Hazards(program_, options_.in_place).edges();
   first_successor_.assign(size() + 1, 0);
   for (const auto& [before, after] : edges) {
     ++first_successor_[before + 1];
-    ++waits_[after];
   }
   for (std::size_t i = 0; i < size(); ++i) first_successor_[i + 1] += first_successor_[i];
   successors_.resize(edges.size());
@@ -114,7 +112,6 @@ Plan::Plan(Program program, PlanOptions options)
     const std::int64_t key = 2 * std::int64_t{op.peer} + (op.action == Action::send ? 0 : 1);
     if (const auto [found, inserted] = last.try_emplace(key, i); !inserted) {
       next_with_peer_[found->second] = static_cast<std::int32_t>(i);
-      ++waits_[i];
       found->second = i;
     }
   }
@@ -132,7 +129,7 @@ std::size_t Plan::memory_bytes() const {
   std::size_t runs = 0;
   for (std::size_t i = 0; i < size(); ++i) runs += program_.op(i).source.size() + program_.op(i).target.size();
   return sizeof(*this) + size() * 32 + runs * sizeof(Run) +
-         (successors_.capacity() + first_successor_.capacity() + next_with_peer_.capacity() + waits_.capacity()) * 4 +
+         (successors_.capacity() + first_successor_.capacity() + next_with_peer_.capacity()) * 4 +
          slots_.capacity() * sizeof(Chunk);
 }
 

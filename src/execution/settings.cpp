@@ -61,7 +61,8 @@ std::string names_of(Collective collective) {
 }
 
 // One option of "tra:radix=4,group=2".
-void set_option(std::string_view setting, std::string_view text, AlgorithmOptions& options) {
+void set_option(std::string_view setting, std::string_view text, Forced& forced) {
+  AlgorithmOptions& options = forced.options;
   const std::size_t equals = text.find('=');
   const std::string_view key = text.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? std::string_view{} : text.substr(equals + 1);
@@ -76,7 +77,7 @@ void set_option(std::string_view setting, std::string_view text, AlgorithmOption
   else if (key == "group")
     options.group = whole_number(place, value, 1, k_most);
   else if (key == "multiport")
-    options.multiport = whole_number(place, value, 0, 1) == 1;
+    forced.multiport = whole_number(place, value, 0, 1) == 1;
   else
     throw Error(
         fmt::format("{} has option '{}'; must be radix, intra-radix, inter-radix, group or multiport", setting, text));
@@ -103,7 +104,7 @@ Forced forced_from(std::string_view setting, Collective collective, std::string_
   }
   for (std::string_view rest = colon == std::string_view::npos ? "" : value.substr(colon + 1); !rest.empty();) {
     const std::size_t comma = rest.find(',');
-    set_option(setting, rest.substr(0, comma), forced.options);
+    set_option(setting, rest.substr(0, comma), forced);
     rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
   }
   return forced;

@@ -18,7 +18,8 @@ struct Forced {
   enum class Kind { automatic, fallback, algorithm, file } kind = Kind::automatic;
   const Algorithm* algorithm = nullptr;
   AlgorithmOptions options;  // given with the name: "tra:radix=4"
-  std::string path;          // of a schedule file
+  std::optional<bool> multiport;
+  std::string path;  // of a schedule file
 };
 
 /// Which ranks share a group for tra2.
