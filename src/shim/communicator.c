@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "library.h"
+#include "types.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int key = MPI_KEYVAL_INVALID; /* guarded by mutex until it is valid */
@@ -25,7 +26,7 @@ static _Thread_local struct {
     MPI_Comm comm;
     unsigned long deletions;
     struct shim_communicator *communicator;
-} last;
+} last __attribute__((tls_model("initial-exec")));
 
 static void release(struct shim_communicator *communicator)
 {
@@ -102,9 +103,15 @@ static bool make_ready(void)
         return true;
     }
     pthread_mutex_lock(&mutex);
-    made = atomic_load(&ready) || (shim_mpi.Comm_create_keyval(no_copy, delete_attribute, &key, NULL) == MPI_SUCCESS &&
-                                   shim_mpi.Comm_set_attr(shim_mpi.comm_self, key, NULL) == MPI_SUCCESS);
-    atomic_store(&ready, made);
+    made = atomic_load(&ready);
+    if (!made) {
+        made = shim_mpi.Comm_create_keyval(no_copy, delete_attribute, &key, NULL) == MPI_SUCCESS &&
+               shim_mpi.Comm_set_attr(shim_mpi.comm_self, key, NULL) == MPI_SUCCESS;
+        if (made) {
+            shim_name_predefined();
+        }
+        atomic_store(&ready, made);
+    }
     pthread_mutex_unlock(&mutex);
     return made;
 }
@@ -224,6 +231,11 @@ static void make_private(struct shim_communicator *communicator)
     }
     /* An error comes back as a code and goes to the error handler of the program's communicator. */
     shim_mpi.Comm_set_errhandler(communicator->messages, shim_mpi.errors_return);
+}
+
+bool shim_has_served(const struct shim_communicator *communicator)
+{
+    return communicator->messages != shim_mpi.comm_null;
 }
 
 bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)

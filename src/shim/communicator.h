@@ -32,6 +32,9 @@ struct shim_communicator *shim_communicator_of(MPI_Comm comm);
  * the first call that is. */
 bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call);
 
+/* Whether calls have been served before: then colltopo may be run without asking, and decline. */
+bool shim_has_served(const struct shim_communicator *communicator);
+
 /* The callbacks that lend MPI's messages to colltopo; their context is the communicator. */
 extern const colltopo_callbacks shim_callbacks;
 

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "types.h"
-
 _Static_assert(sizeof(void *) == 8, "entry.c relies on handles of both ABIs being passed in 64 bits");
 
 #ifdef OPEN_MPI
@@ -135,7 +133,6 @@ static void look(void)
     shim_mpi.min = MPI_MIN;
     shim_mpi.errors_return = MPI_ERRORS_RETURN;
     shim_mpi.info_null = MPI_INFO_NULL;
-    shim_name_predefined();
     fits = true;
 }
 

@@ -113,6 +113,7 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
     const struct shim_layout input =
         has_input ? shim_layout_of(move->input.type) : (struct shim_layout){.in_order = true};
     const size_t bytes = output.size * (size_t)move->output.count;
+    bool plain;
     int status;
 
     /* Nothing to move, or wrong by the standard: the library knows what to do then. */
@@ -122,11 +123,12 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
     set_bytes(call, bytes);
     call->input = has_input ? move->input.buffer : NULL;
     call->output = (void *)move->output.buffer;
-    if (!shim_serves(communicator, move->collective, call)) {
+    plain = output.in_order && input.in_order;
+    if (!(plain && shim_has_served(communicator)) && !shim_serves(communicator, move->collective, call)) {
         return COLLTOPO_DECLINED;
     }
-    status = output.in_order && input.in_order ? shim_run(communicator, move->collective, call)
-                                               : run_packed(communicator, move, call, input.in_order, output.in_order);
+    status = plain ? shim_run(communicator, move->collective, call)
+                   : run_packed(communicator, move, call, input.in_order, output.in_order);
     return shim_answer(status, communicator->comm);
 }
 

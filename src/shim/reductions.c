@@ -107,7 +107,7 @@ static int run_reduction(struct shim_communicator *communicator, struct reductio
     call->element_size = (size_t)reduction->layout.extent;
     call->reduce = reduce_local;
     call->reduce_context = reduction;
-    if (!shim_serves(communicator, reduction->collective, call)) {
+    if (!(dense && shim_has_served(communicator)) && !shim_serves(communicator, reduction->collective, call)) {
         return COLLTOPO_DECLINED;
     }
     status = dense ? shim_run(communicator, reduction->collective, call) : run_with_gaps(communicator, reduction, call);

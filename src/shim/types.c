@@ -17,6 +17,7 @@ enum { integer = 1, floating = 2, complex_number = 4, logical = 8, raw = 16, pai
 struct named_type {
     MPI_Datatype type;
     int kind;
+    struct shim_layout layout;
 };
 
 struct named_op {
@@ -30,10 +31,12 @@ static size_t named_types_count;
 static struct named_op named_ops[16];
 static size_t named_ops_count;
 
+static struct shim_layout look_at(MPI_Datatype type);
+
 static void name_type(MPI_Datatype type, int kind)
 {
     if (type != shim_mpi.datatype_null) {
-        named_types[named_types_count++] = (struct named_type){type, kind};
+        named_types[named_types_count++] = (struct named_type){type, kind, look_at(type)};
     }
 }
 
@@ -42,46 +45,32 @@ static void name_op(MPI_Op op, int kinds, bool is_a_sum)
     named_ops[named_ops_count++] = (struct named_op){op, kinds, is_a_sum};
 }
 
+/* The table is searched from its beginning, so the usual ones come first. */
 static void name_c_types(void)
 {
-    const MPI_Datatype integers[] = {MPI_INT,
-                                     MPI_LONG,
-                                     MPI_LONG_LONG,
-                                     MPI_SHORT,
-                                     MPI_SIGNED_CHAR,
-                                     MPI_UNSIGNED,
-                                     MPI_UNSIGNED_LONG,
-                                     MPI_UNSIGNED_LONG_LONG,
-                                     MPI_UNSIGNED_SHORT,
-                                     MPI_UNSIGNED_CHAR,
-                                     MPI_INT8_T,
-                                     MPI_INT16_T,
-                                     MPI_INT32_T,
-                                     MPI_INT64_T,
-                                     MPI_UINT8_T,
-                                     MPI_UINT16_T,
-                                     MPI_UINT32_T,
-                                     MPI_UINT64_T,
-                                     MPI_AINT,
-                                     MPI_OFFSET,
-                                     MPI_COUNT};
-    const MPI_Datatype numbers[] = {MPI_DOUBLE, MPI_FLOAT, MPI_LONG_DOUBLE};
+    const MPI_Datatype integers[] = {MPI_LONG,           MPI_LONG_LONG,   MPI_INT64_T,       MPI_INT32_T,
+                                     MPI_UINT64_T,       MPI_UINT32_T,    MPI_UNSIGNED_LONG, MPI_UNSIGNED,
+                                     MPI_SHORT,          MPI_SIGNED_CHAR, MPI_INT8_T,        MPI_INT16_T,
+                                     MPI_UINT8_T,        MPI_UINT16_T,    MPI_UNSIGNED_CHAR, MPI_UNSIGNED_LONG_LONG,
+                                     MPI_UNSIGNED_SHORT, MPI_AINT,        MPI_OFFSET,        MPI_COUNT};
     const MPI_Datatype pairs[] = {MPI_DOUBLE_INT, MPI_FLOAT_INT,       MPI_LONG_INT,
                                   MPI_2INT,       MPI_LONG_DOUBLE_INT, MPI_SHORT_INT};
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); ++i) {
-        name_type(numbers[i], floating);
-    }
+    name_type(MPI_DOUBLE, floating);
+    name_type(MPI_INT, integer);
+    name_type(MPI_BYTE, raw);
+    name_type(MPI_FLOAT, floating);
+    name_type(MPI_CHAR, 0);
     for (size_t i = 0; i < sizeof(integers) / sizeof(integers[0]); ++i) {
         name_type(integers[i], integer);
     }
+    name_type(MPI_C_DOUBLE_COMPLEX, complex_number);
+    name_type(MPI_C_FLOAT_COMPLEX, complex_number);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); ++i) {
         name_type(pairs[i], pair);
     }
-    name_type(MPI_C_FLOAT_COMPLEX, complex_number);
-    name_type(MPI_C_DOUBLE_COMPLEX, complex_number);
+    name_type(MPI_LONG_DOUBLE, floating);
     name_type(MPI_C_BOOL, logical);
-    name_type(MPI_BYTE, raw);
 }
 
 static void name_fortran_types(void)
@@ -141,35 +130,36 @@ void shim_name_predefined(void)
     name_op(MPI_NO_OP, 0, false);
 }
 
-static int kind_of(MPI_Datatype type)
+static const struct named_type *named(MPI_Datatype type)
 {
     for (size_t i = 0; i < named_types_count; ++i) {
         if (named_types[i].type == type) {
-            return named_types[i].kind;
+            return &named_types[i];
         }
     }
-    return 0;
+    return NULL;
+}
+
+static int properties_of_named(const struct named_op *op, const struct named_type *type)
+{
+    if (type == NULL || (op->kinds & type->kind) == 0) {
+        return -1;
+    }
+    if ((type->kind & (integer | logical | raw)) == 0) {
+        return COLLTOPO_OP_COMMUTATIVE;
+    }
+    /* Vector units may saturate sums of short integers, and then the order shows. */
+    return COLLTOPO_OP_COMMUTATIVE | (op->is_a_sum && type->layout.size < 4 ? 0 : COLLTOPO_OP_ASSOCIATIVE_BITS);
 }
 
 int shim_op_properties(MPI_Op op, MPI_Datatype type)
 {
-    MPI_Count size = 0;
-    int commutes = 0, kind;
+    int commutes = 0;
 
     for (size_t i = 0; i < named_ops_count; ++i) {
-        if (named_ops[i].op != op) {
-            continue;
+        if (named_ops[i].op == op) {
+            return properties_of_named(&named_ops[i], named(type));
         }
-        kind = kind_of(type);
-        if ((named_ops[i].kinds & kind) == 0) {
-            return -1;
-        }
-        if ((kind & (integer | logical | raw)) == 0) {
-            return COLLTOPO_OP_COMMUTATIVE;
-        }
-        /* Vector units may saturate sums of short integers, and then the order shows. */
-        shim_mpi.Type_size_x(type, &size);
-        return COLLTOPO_OP_COMMUTATIVE | (named_ops[i].is_a_sum && size < 4 ? 0 : COLLTOPO_OP_ASSOCIATIVE_BITS);
     }
     shim_mpi.Op_commutative(op, &commutes);
     return commutes ? COLLTOPO_OP_COMMUTATIVE : 0;
@@ -232,7 +222,7 @@ bool shim_keeps_to_its_extent(const struct shim_layout *layout)
            layout->true_lower + layout->true_extent <= layout->lower + layout->extent;
 }
 
-struct shim_layout shim_layout_of(MPI_Datatype type)
+static struct shim_layout look_at(MPI_Datatype type)
 {
     MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
     struct shim_layout layout;
@@ -244,6 +234,13 @@ struct shim_layout shim_layout_of(MPI_Datatype type)
                                   (MPI_Aint)true_lower, (MPI_Aint)true_extent, false};
     layout.in_order = lower == 0 && shim_is_dense(&layout) && is_in_order(type);
     return layout;
+}
+
+struct shim_layout shim_layout_of(MPI_Datatype type)
+{
+    const struct named_type *predefined = named(type);
+
+    return predefined == NULL ? look_at(type) : predefined->layout;
 }
 
 int shim_make_bytes_type(size_t bytes, MPI_Datatype *type)

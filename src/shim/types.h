@@ -17,7 +17,7 @@ struct shim_layout {
     bool in_order;        /* no gaps, and the data lies in the order in which it is packed */
 };
 
-/* Fills the tables of predefined datatypes and ops; called when the library is found. */
+/* Fills the tables of predefined datatypes and ops; once, while MPI runs. */
 void shim_name_predefined(void);
 
 struct shim_layout shim_layout_of(MPI_Datatype type);
