@@ -348,12 +348,44 @@ static void communicators(void)
     MPI_Comm_free(&half);
 }
 
+/* MPI_Finalize deletes the attributes of MPI_COMM_SELF while communication still works, the shim's among them. */
+static int add_at_the_end(MPI_Comm comm, int key, void *value, void *state)
+{
+    int one = 1, sum = 0;
+
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)state;
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (sum != ranks) {
+        fprintf(stderr, "%d ranks of %d in the sum while MPI ends\n", sum, ranks);
+        abort();
+    }
+    return MPI_SUCCESS;
+}
+
+static void at_the_end(void)
+{
+    int key;
+
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, add_at_the_end, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+}
+
 int main(int argc, char **argv)
 {
+    MPI_Comm never_freed;
+
     MPI_Init(&argc, &argv);
+    at_the_end();
     CHECK(served(-1) >= 0, "no shim is loaded");
     all(MPI_COMM_WORLD);
     communicators();
     all(MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &never_freed);
+    all(never_freed);
+    at_the_end();
     return checked();
 }
