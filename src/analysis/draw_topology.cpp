@@ -87,14 +87,18 @@ Picture placed(const Topology& topology) {
   return picture;
 }
 
-/// How far a cable must bow so that it does not run through the nodes between its ends: wrap-around cables of grids.
+/// How far a cable must bow so that it does not run through the nodes between its ends: wrap-around cables, and those
+/// from block to block of grids of more than three sides.
 double bow_of(const Topology& topology, NodeId a, NodeId b) {
-  if (topology.sides().empty() || topology.sides().size() == 1) return 0;
+  const std::size_t dimensions = topology.sides().size();
+  if (dimensions < 2) return 0;
   NodeId stride = topology.hosts();
-  for (const int side : topology.sides()) {
+  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+    const int side = topology.sides()[dimension];
     stride /= side;
     const int apart = std::abs(a / stride % side - b / stride % side);
     if (apart > 1) return 22.0 + 5.0 * std::min(apart, 6);
+    if (apart == 1 && dimension + 3 < dimensions) return 26;
   }
   return 0;
 }
