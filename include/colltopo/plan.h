@@ -30,7 +30,9 @@ class Plan {
   std::size_t size() const { return program_.size(); }
 
   /// Ops that may start only after `op` has completed.
-  std::span<const std::uint32_t> after_completion(std::size_t op) const;
+  std::span<const std::uint32_t> after_completion(std::size_t op) const {
+    return {successors_.data() + first_successor_[op], successors_.data() + first_successor_[op + 1]};
+  }
   /// The next op with the same peer and direction, which may start only after `op` has started; -1: none.
   std::int32_t next_with_peer(std::size_t op) const { return next_with_peer_[op]; }
   /// Slots of scratch that are used, in increasing order: others take no memory.

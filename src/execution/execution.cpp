@@ -291,6 +291,9 @@ int Execution::move_bytes(Action action, const std::byte* source, std::byte* tar
 // Copies or reduces source pieces onto target pieces, whose ends need not coincide.
 int Execution::move(const Instance& instance) noexcept {
   std::uint32_t s = instance.source, t = instance.target;
+  if (instance.source_end == s + 1 && instance.target_end == t + 1) {  // most moves of small calls
+    return move_bytes(instance.action, at(pieces_[s]), at(pieces_[t]), instance.bytes);
+  }
   std::size_t in_source = 0, in_target = 0;
   while (s < instance.source_end && t < instance.target_end) {
     const std::size_t bytes = std::min(pieces_[s].bytes - in_source, pieces_[t].bytes - in_target);

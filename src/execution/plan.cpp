@@ -117,10 +117,6 @@ Plan::Plan(Program program, PlanOptions options)
   }
 }
 
-std::span<const std::uint32_t> Plan::after_completion(std::size_t op) const {
-  return {successors_.data() + first_successor_[op], successors_.data() + first_successor_[op + 1]};
-}
-
 std::size_t Plan::slot_index(Chunk slot) const {
   return static_cast<std::size_t>(std::lower_bound(slots_.begin(), slots_.end(), slot) - slots_.begin());
 }
