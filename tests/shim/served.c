@@ -23,5 +23,8 @@ int must_serve(int collective)
     if (which == NULL) {
         return 1;
     }
+    if (strcmp(which, "any") == 0) {
+        return -1;
+    }
     return strcmp(which, "0") != 0 && collective != COLLTOPO_ALLTOALL;
 }

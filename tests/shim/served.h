@@ -5,8 +5,8 @@
 /* Calls of a collective (as colltopo.h numbers them; -1: all) served in this process so far; -1 without a shim. */
 int served(int collective);
 
-/* 1 when a call of the collective must be served, 0 when it may not be: SHIM_TEST_SERVES is unset, 0 (none may) or
- * all-but-alltoall. */
+/* 1 when a call of the collective must be served, 0 when it may not be, -1 when either will do. SHIM_TEST_SERVES says:
+ * unset (all), 0 (none), all-but-alltoall, or any. */
 int must_serve(int collective);
 
 #endif
