@@ -28,7 +28,6 @@ __attribute__((visibility("default"))) mca_coll_topo_component_t mca_coll_topo_c
             .mca_close_component = mca_coll_topo_close,
             .mca_register_component_params = mca_coll_topo_register,
         },
-        .collm_data = {MCA_BASE_METADATA_PARAM_CHECKPOINT},
         .collm_init_query = mca_coll_topo_init_query,
         .collm_comm_query = mca_coll_topo_comm_query,
     },

@@ -232,8 +232,8 @@ void run(MPI_Comm world, const Trial& trial, bool few) {
     // The next component may itself call collectives of the communicator, so there may be more.
     expect(served.since_made() + declined.since_made() >= place.calls, "%llu calls served or left, not %llu + %llu",
            place.calls, served.since_made(), declined.since_made());
-    // Between two ranks every algorithm is one message each way: the model may find nothing to gain.
-    expect(served.since_made() > 0 || place.ranks == 2, "some calls served with %s", place.settings.c_str());
+    // What the model finds worth serving on so few ranks is its own business; a named algorithm must have served.
+    expect(served.since_made() > 0 || trial.alltoall == "auto", "some calls served with %s", place.settings.c_str());
   }
   MPI_Comm_free(&comm);
 }
