@@ -1,7 +1,7 @@
 /* The component coll/topo: collectives of an intra-communicator by colltopo's schedules, over the PML.
  *
- * A module holds the functions that the communicator had before it came and a colltopo_comm, made at the first collective
- * call. Everything that colltopo declines goes to the former functions, on every rank alike. */
+ * A module holds the functions that the communicator had before it came and a colltopo_comm, made at the first
+ * collective call. Everything that colltopo declines goes to the former functions, on every rank alike. */
 #ifndef MCA_COLL_TOPO_H
 #define MCA_COLL_TOPO_H
 
@@ -32,8 +32,8 @@ typedef struct mca_coll_topo_previous_t {
 typedef struct mca_coll_topo_module_t {
     mca_coll_base_module_t super;
     colltopo_comm *collectives; /* NULL until the first call */
-    /* False before the first call, and while the ranks agree through the former functions: those may call collectives of the
-     * communicator themselves (basic's allreduce is a reduce and a bcast), which must not come back here. */
+    /* False before the first call, and while the ranks agree through the former functions: those may call collectives
+     * of the communicator themselves (basic's allreduce is a reduce and a bcast), which must not come back here. */
     bool serving;
     ompi_communicator_t *comm;
     int rank;

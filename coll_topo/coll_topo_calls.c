@@ -1,5 +1,5 @@
-/* The collectives as MPI calls them: what they ask for is put into a colltopo_call, and what colltopo declines goes to the
- * function that the communicator had before.
+/* The collectives as MPI calls them: what they ask for is put into a colltopo_call, and what colltopo declines goes to
+ * the function that the communicator had before.
  *
  * These run in every call, so contiguous data takes the short way: no allocation, no lock, no string. */
 #include "ompi_config.h"
@@ -8,7 +8,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-
 
 #define MCA_COLL_TOPO_FALL_BACK(name, ...) topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module)
 
@@ -80,10 +79,11 @@ int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi
                             mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    const int rc = mca_coll_topo_exchange(topo, colltopo_allgather, COLLTOPO_ALLGATHER, 1, sbuf, (size_t) scount, sdtype,
-                                          rbuf, (size_t) rcount, rdtype);
+    const int rc = mca_coll_topo_exchange(topo, colltopo_allgather, COLLTOPO_ALLGATHER, 1, sbuf, (size_t) scount,
+                                          sdtype, rbuf, (size_t) rcount, rdtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allgather, sbuf, scount, sdtype, rbuf, rcount, rdtype) : rc;
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allgather, sbuf, scount, sdtype, rbuf, rcount, rdtype)
+                                   : rc;
 }
 
 int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,
@@ -158,8 +158,8 @@ int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t 
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
     colltopo_call call = {.count = (size_t) count};
-    mca_coll_topo_reduction_t reduction = {colltopo_allreduce, COLLTOPO_ALLREDUCE, op,   dtype, sbuf,
-                                           rbuf,               (size_t) count,     (size_t) count};
+    mca_coll_topo_reduction_t reduction = {colltopo_allreduce, COLLTOPO_ALLREDUCE, op, dtype, sbuf, rbuf,
+                                           (size_t) count,     (size_t) count};
     int rc;
 
     if (0 == mca_coll_topo_bytes(dtype, (size_t) count)) {
@@ -175,9 +175,14 @@ int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t cou
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
     const bool is_root = root == topo->rank;
     colltopo_call call = {.count = (size_t) count, .root = root};
-    mca_coll_topo_reduction_t reduction = {colltopo_reduce,       COLLTOPO_REDUCE, op,
-                                           dtype,                 sbuf,            is_root ? rbuf : NULL,
-                                           (size_t) count,        is_root ? (size_t) count : 0};
+    mca_coll_topo_reduction_t reduction = {colltopo_reduce,
+                                           COLLTOPO_REDUCE,
+                                           op,
+                                           dtype,
+                                           sbuf,
+                                           is_root ? rbuf : NULL,
+                                           (size_t) count,
+                                           is_root ? (size_t) count : 0};
     int rc;
 
     if (0 == mca_coll_topo_bytes(dtype, (size_t) count)) {
@@ -193,14 +198,9 @@ int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_to
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
     colltopo_call call = {.count = (size_t) rcount};
-    mca_coll_topo_reduction_t reduction = {colltopo_reduce_scatter,
-                                           COLLTOPO_REDUCE_SCATTER,
-                                           op,
-                                           dtype,
-                                           sbuf,
-                                           rbuf,
-                                           (size_t) rcount * (size_t) topo->ranks,
-                                           (size_t) rcount};
+    mca_coll_topo_reduction_t reduction = {
+        colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, op, dtype, sbuf, rbuf, (size_t) rcount * (size_t) topo->ranks,
+        (size_t) rcount};
     int rc;
 
     if (0 == mca_coll_topo_bytes(dtype, (size_t) rcount)) {
@@ -240,8 +240,8 @@ int mca_coll_topo_reduce_scatter(const void *sbuf, void *rbuf, mca_coll_topo_cou
         return OMPI_SUCCESS;
     }
     call.counts = topo->counts;
-    mca_coll_topo_reduction_t reduction = {colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, op,    dtype, sbuf,
-                                           rbuf,                    total,                   topo->counts[topo->rank]};
+    mca_coll_topo_reduction_t reduction = {
+        colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, op, dtype, sbuf, rbuf, total, topo->counts[topo->rank]};
     rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce_scatter, sbuf, rbuf, rcounts, dtype, op) : rc;
 }

@@ -1,4 +1,5 @@
-/* What differs between Open MPI 4.1, 5.0 and main, by features and not by version numbers, so that one source serves all.
+/* What differs between Open MPI 4.1, 5.0 and main, by features and not by version numbers, so that one source serves
+ * all.
  *
  * Include after ompi_config.h and before any other file of this component. */
 #ifndef MCA_COLL_TOPO_COMPAT_H

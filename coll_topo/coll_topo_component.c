@@ -19,23 +19,26 @@ static int mca_coll_topo_close(void);
 static int mca_coll_topo_init_query(bool enable_progress_threads, bool enable_mpi_threads);
 
 __attribute__((visibility("default"))) mca_coll_topo_component_t mca_coll_topo_component = {
-    .super = {
-        .collm_version = {
-            MCA_COLL_TOPO_COLL_VERSION,
-            .mca_component_name = "topo",
-            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
-            .mca_open_component = mca_coll_topo_open,
-            .mca_close_component = mca_coll_topo_close,
-            .mca_register_component_params = mca_coll_topo_register,
+    .super =
+        {
+            .collm_version =
+                {
+                    MCA_COLL_TOPO_COLL_VERSION,
+                    .mca_component_name = "topo",
+                    MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+                    .mca_open_component = mca_coll_topo_open,
+                    .mca_close_component = mca_coll_topo_close,
+                    .mca_register_component_params = mca_coll_topo_register,
+                },
+            .collm_init_query = mca_coll_topo_init_query,
+            .collm_comm_query = mca_coll_topo_comm_query,
         },
-        .collm_init_query = mca_coll_topo_init_query,
-        .collm_comm_query = mca_coll_topo_comm_query,
-    },
     /* Above tuned (30), han (35) and inter (40), below the components that watch all others (monitoring, 100). */
     .priority = 60,
 };
 
-/* Lines that mca_coll_topo_warn has shown. Past the last place nothing more is shown: a process with so many has been told. */
+/* Lines that mca_coll_topo_warn has shown. Past the last place nothing more is shown: a process with so many has been
+ * told. */
 #define MCA_COLL_TOPO_MAX_WARNINGS 32
 static char *mca_coll_topo_warnings[MCA_COLL_TOPO_MAX_WARNINGS];
 static int mca_coll_topo_warnings_count = 0;
@@ -55,10 +58,10 @@ static int mca_coll_topo_register(void)
     const colltopo_counter *counters = colltopo_counters();
     int rc;
 
-    rc = mca_base_component_var_register(component, "priority",
-                                         "Priority of the component; negative: do not use it. Must be equal on all ranks",
-                                         MCA_BASE_VAR_TYPE_INT, NULL, 0, MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_3,
-                                         MCA_BASE_VAR_SCOPE_ALL_EQ, &mca_coll_topo_component.priority);
+    rc = mca_base_component_var_register(
+        component, "priority", "Priority of the component; negative: do not use it. Must be equal on all ranks",
+        MCA_BASE_VAR_TYPE_INT, NULL, 0, MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL_EQ,
+        &mca_coll_topo_component.priority);
     if (rc < 0) {
         return rc;
     }

@@ -1,9 +1,9 @@
 /* Datatypes. colltopo moves and reduces dense bytes; what is not dense is brought into that form and back.
  *
- * Moves are packed, so that ranks with different layouts of the same data agree. Reductions keep whole extents, because a
- * user's function is called on the user's datatype, and are copied back element by element so that the gaps in the user's
- * buffer stay as they were. A rank packs only after asking whether the call is served at all: its peers may have dense data
- * and be declined at once. */
+ * Moves are packed, so that ranks with different layouts of the same data agree. Reductions keep whole extents, because
+ * a user's function is called on the user's datatype, and are copied back element by element so that the gaps in the
+ * user's buffer stay as they were. A rank packs only after asking whether the call is served at all: its peers may have
+ * dense data and be declined at once. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
@@ -61,11 +61,11 @@ static int mca_coll_topo_convert(const mca_coll_topo_span_t *span, char *dense, 
 
     OBJ_CONSTRUCT(&convertor, opal_convertor_t);
     if (packing) {
-        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &span->dtype->super, span->count, span->buf, 0,
-                                                 &convertor);
+        opal_convertor_copy_and_prepare_for_send(ompi_mpi_local_convertor, &span->dtype->super, span->count, span->buf,
+                                                 0, &convertor);
     } else {
-        opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &span->dtype->super, span->count, span->buf, 0,
-                                                 &convertor);
+        opal_convertor_copy_and_prepare_for_recv(ompi_mpi_local_convertor, &span->dtype->super, span->count, span->buf,
+                                                 0, &convertor);
     }
     while (0 < left) {
         struct iovec piece = {dense, left};
@@ -158,8 +158,8 @@ static int mca_coll_topo_apply_op(void *context, const void *source, void *targe
     return COLLTOPO_SUCCESS;
 }
 
-/* Elements that reach beyond their extent, or lie in each other, cannot be cut into dense ones. The datatype of a reduction is
- * the same on all ranks, so all of them leave such a call to the previous module. */
+/* Elements that reach beyond their extent, or lie in each other, cannot be cut into dense ones. The datatype of a
+ * reduction is the same on all ranks, so all of them leave such a call to the previous module. */
 static inline bool mca_coll_topo_keeps_to_its_extent(const ompi_datatype_t *dtype)
 {
     const opal_datatype_t *layout = &dtype->super;

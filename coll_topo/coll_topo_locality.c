@@ -1,8 +1,8 @@
 /* Which ranks share a node, a package, a NUMA domain or an L3 cache.
  *
- * Nodes are known to every rank by host name, without communication. Within a node a process knows its own binding only, so the
- * places are exchanged by the communicator's former allgather. Open MPI numbers no places across nodes; a group here is named by
- * the lowest rank in it. */
+ * Nodes are known to every rank by host name, without communication. Within a node a process knows its own binding
+ * only, so the places are exchanged by the communicator's former allgather. Open MPI numbers no places across nodes; a
+ * group here is named by the lowest rank in it. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
@@ -56,8 +56,8 @@ static int mca_coll_topo_bound_to(int level)
     }
     bound = hwloc_bitmap_alloc();
     if (NULL != bound && 0 == hwloc_get_cpubind(opal_hwloc_topology, bound, HWLOC_CPUBIND_PROCESS)) {
-        const hwloc_obj_t place
-            = hwloc_get_next_obj_covering_cpuset_by_type(opal_hwloc_topology, bound, types[level], NULL);
+        const hwloc_obj_t place =
+            hwloc_get_next_obj_covering_cpuset_by_type(opal_hwloc_topology, bound, types[level], NULL);
         /* A set within one place meets no second; one over several is covered by none. */
         inside = NULL == place ? 0 : (int) place->logical_index;
     }

@@ -68,10 +68,10 @@ static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_
     module->rank = ompi_comm_rank(comm);
     module->ranks = ompi_comm_size(comm);
 #if MCA_COLL_TOPO_SELF_INSTALL
-#    define MCA_COLL_TOPO_SAVE(name)                                                                                   \
-        if (NULL != comm->c_coll->coll_##name) {                                                                       \
-            MCA_COLL_SAVE_API(comm, name, module->previous.name, module->previous.name##_module, "topo");              \
-            MCA_COLL_INSTALL_API(comm, name, mca_coll_topo_##name, base, "topo");                                      \
+#    define MCA_COLL_TOPO_SAVE(name)                                                                      \
+        if (NULL != comm->c_coll->coll_##name) {                                                          \
+            MCA_COLL_SAVE_API(comm, name, module->previous.name, module->previous.name##_module, "topo"); \
+            MCA_COLL_INSTALL_API(comm, name, mca_coll_topo_##name, base, "topo");                         \
         }
 #else
 #    define MCA_COLL_TOPO_SAVE(name)                                             \
@@ -93,10 +93,10 @@ static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator
 {
 #if MCA_COLL_TOPO_SELF_INSTALL
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) base;
-#    define MCA_COLL_TOPO_RESTORE(name)                                                                            \
-        if (comm->c_coll->coll_##name##_module == base) {                                                          \
-            MCA_COLL_INSTALL_API(comm, name, module->previous.name, module->previous.name##_module, "topo");       \
-            module->previous.name##_module = NULL;                                                                 \
+#    define MCA_COLL_TOPO_RESTORE(name)                                                                      \
+        if (comm->c_coll->coll_##name##_module == base) {                                                    \
+            MCA_COLL_INSTALL_API(comm, name, module->previous.name, module->previous.name##_module, "topo"); \
+            module->previous.name##_module = NULL;                                                           \
         }
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_RESTORE)
 #    undef MCA_COLL_TOPO_RESTORE

@@ -1,6 +1,7 @@
-/* `mpirun --mca coll topo`: an include list names all the components that may serve, and Open MPI refuses a job whose list
- * leaves any collective of MPI_COMM_WORLD or MPI_COMM_SELF unserved. This component serves seven and stands on others for the
- * rest, so while its variables are registered, before the framework opens components, it adds them to the list.
+/* `mpirun --mca coll topo`: an include list names all the components that may serve, and Open MPI refuses a job whose
+ * list leaves any collective of MPI_COMM_WORLD or MPI_COMM_SELF unserved. This component serves seven and stands on
+ * others for the rest, so while its variables are registered, before the framework opens components, it adds them to
+ * the list.
  *
  * docs/decisions/0006-coll-include-list.md says why this is safe and what was tried. */
 #include "ompi_config.h"
@@ -33,7 +34,8 @@ static bool mca_coll_topo_is_loaded(const char *name)
 {
     mca_base_component_list_item_t *item;
 
-    OPAL_LIST_FOREACH(item, &ompi_coll_base_framework.framework_components, mca_base_component_list_item_t) {
+    OPAL_LIST_FOREACH(item, &ompi_coll_base_framework.framework_components, mca_base_component_list_item_t)
+    {
         if (0 == strcmp(item->cli_component->mca_component_name, name)) {
             return true;
         }
@@ -41,8 +43,8 @@ static bool mca_coll_topo_is_loaded(const char *name)
     return false;
 }
 
-/* Loads `names` at the end of the framework's list. The framework is walking that list: it reaches the new ones, and registers
- * them, unless it has found this component to be the last. */
+/* Loads `names` at the end of the framework's list. The framework is walking that list: it reaches the new ones, and
+ * registers them, unless it has found this component to be the last. */
 static int mca_coll_topo_load(char *names)
 {
     mca_base_framework_t *framework = &ompi_coll_base_framework;

@@ -1,7 +1,9 @@
-/* What a module lends to colltopo: messages over the PML, agreement over the communicator's former functions, and a voice.
+/* What a module lends to colltopo: messages over the PML, agreement over the communicator's former functions, and a
+ * voice.
  *
- * Every collective has the tag that Open MPI gives its blocking form. Messages of one pair and tag keep their order, so calls
- * that follow each other, whether served here or by the former functions, cannot take each other's messages; lanes share it. */
+ * Every collective has the tag that Open MPI gives its blocking form. Messages of one pair and tag keep their order, so
+ * calls that follow each other, whether served here or by the former functions, cannot take each other's messages;
+ * lanes share it. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
@@ -63,11 +65,13 @@ static int mca_coll_topo_send(void *context, const void *data, size_t bytes, int
     return mca_coll_topo_test(context, request);
 }
 
-static int mca_coll_topo_recv(void *context, void *data, size_t bytes, int peer, int lane, int collective, void **request)
+static int mca_coll_topo_recv(void *context, void *data, size_t bytes, int peer, int lane, int collective,
+                              void **request)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
     ompi_request_t *pending = NULL;
-    const int rc = MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, peer, mca_coll_topo_tags[collective], module->comm, &pending));
+    const int rc =
+        MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, peer, mca_coll_topo_tags[collective], module->comm, &pending));
 
     (void) lane;
     *request = NULL;

@@ -46,4 +46,10 @@ printf '%s\n' "$output" | grep -q 'served=0 ' || fail "one wrong rank: some call
 # Told nothing wrong, it says nothing.
 output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 4 --mca coll_topo_alltoall_algorithm linear "$program" 2>&1) || fail "the job failed: $output"
 case $output in *coll/topo:*) fail "nothing to say, yet: $output" ;; esac
+
+# Asked to, it says what it does, once per communicator and collective.
+output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 4 --mca coll_topo_alltoall_algorithm linear --mca coll_topo_verbose 1 "$program" 2>&1) ||
+  fail "verbose: the job failed: $output"
+lines=$(printf '%s\n' "$output" | grep -c 'coll/topo: alltoall of 4 bytes on 4 ranks.*: linear')
+[ "$lines" -eq 2 ] || fail "verbose: a line for each of two communicators expected, not $lines: $output"
 exit $failed

@@ -1,5 +1,6 @@
-// Every collective, with the model's choice and with algorithms of each family, over counts that cut evenly and unevenly, types
-// of several widths, all roots and MPI_IN_PLACE; every element compared, and what lies behind the result too.
+// Every collective, with the model's choice and with algorithms of each family, over counts that cut evenly and
+// unevenly, types of several widths, all roots and MPI_IN_PLACE; every element compared, and what lies behind the
+// result too.
 #include <cstring>
 #include <numeric>
 
@@ -12,11 +13,17 @@ using namespace mpi_test;
 template <class T>
 MPI_Datatype type_of();
 template <>
-MPI_Datatype type_of<int>() { return MPI_INT; }
+MPI_Datatype type_of<int>() {
+  return MPI_INT;
+}
 template <>
-MPI_Datatype type_of<double>() { return MPI_DOUBLE; }
+MPI_Datatype type_of<double>() {
+  return MPI_DOUBLE;
+}
 template <>
-MPI_Datatype type_of<short>() { return MPI_SHORT; }
+MPI_Datatype type_of<short>() {
+  return MPI_SHORT;
+}
 
 // What rank `from` has for rank `to`; small enough that the sum of 32 of them fits a short.
 template <class T>
@@ -67,7 +74,8 @@ void alltoall(Place& place, std::size_t count, bool in_place) {
   Buffer<T> out(ranks * count), in(ranks * count);
   Buffer<T>& source = in_place ? in : out;
   for (std::size_t to = 0; to < ranks; ++to) {
-    for (std::size_t i = 0; i < count; ++i) source[to * count + i] = small_value<T>(place.rank, static_cast<int>(to), i);
+    for (std::size_t i = 0; i < count; ++i)
+      source[to * count + i] = small_value<T>(place.rank, static_cast<int>(to), i);
   }
   MPI_Alltoall(in_place ? MPI_IN_PLACE : out.data(), static_cast<int>(count), type_of<T>(), in.data(),
                static_cast<int>(count), type_of<T>(), place.comm);
@@ -172,7 +180,8 @@ void reduce_scatter_block(Place& place, std::size_t count, bool in_place) {
   Buffer<T> out(ranks * count), in(in_place ? ranks * count : count);
   Buffer<T>& source = in_place ? in : out;
   for (std::size_t to = 0; to < ranks; ++to) {
-    for (std::size_t i = 0; i < count; ++i) source[to * count + i] = small_value<T>(place.rank, static_cast<int>(to), i);
+    for (std::size_t i = 0; i < count; ++i)
+      source[to * count + i] = small_value<T>(place.rank, static_cast<int>(to), i);
   }
   MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : out.data(), in.data(), static_cast<int>(count), type_of<T>(),
                            MPI_SUM, place.comm);
@@ -211,10 +220,10 @@ struct Trial {
 void run(MPI_Comm world, const Trial& trial, bool few) {
   const Counter served("coll_topo_calls"), declined("coll_topo_fallbacks");
   expect(served.exists() && declined.exists(), "MPI_T variables of coll/topo: it was not loaded");
-  MPI_Comm comm = with_settings(
-      world, {"alltoall_algorithm", trial.alltoall, "allgather_algorithm", trial.allgather, "reduce_scatter_algorithm",
-              trial.reduce_scatter, "allreduce_algorithm", trial.allreduce, "bcast_algorithm", trial.bcast,
-              "reduce_algorithm", trial.reduce});
+  MPI_Comm comm =
+      with_settings(world, {"alltoall_algorithm", trial.alltoall, "allgather_algorithm", trial.allgather,
+                            "reduce_scatter_algorithm", trial.reduce_scatter, "allreduce_algorithm", trial.allreduce,
+                            "bcast_algorithm", trial.bcast, "reduce_algorithm", trial.reduce});
   Place place{comm, rank_in(comm), ranks_of(comm), trial.alltoall + " " + trial.allgather};
   const std::vector<std::size_t> counts =
       few ? std::vector<std::size_t>{1, 7, 5000} : std::vector<std::size_t>{0, 1, 2, 3, 7, 8, 13, 64, 1000, 5003};

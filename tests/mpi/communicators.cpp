@@ -1,5 +1,5 @@
-// Communicators of every origin: duplicates, subsets, non-blocking duplicates, spawned jobs merged into one, and info keys that
-// choose for one communicator only.
+// Communicators of every origin: duplicates, subsets, non-blocking duplicates, spawned jobs merged into one, and info
+// keys that choose for one communicator only.
 #include <cstring>
 
 #include "mpi_test.h"

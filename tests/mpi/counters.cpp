@@ -8,9 +8,10 @@ namespace {
 using namespace mpi_test;
 
 void every_parameter_is_a_control_variable() {
-  for (const char* name : {"priority", "alltoall_algorithm", "allgather_algorithm", "allreduce_algorithm",
-                           "reduce_scatter_algorithm", "bcast_algorithm", "reduce_algorithm", "alltoall_radix",
-                           "alltoall_intra_radix", "alltoall_inter_radix", "group", "topology", "segment_bytes", "verbose"}) {
+  for (const char* name :
+       {"priority", "alltoall_algorithm", "allgather_algorithm", "allreduce_algorithm", "reduce_scatter_algorithm",
+        "bcast_algorithm", "reduce_algorithm", "alltoall_radix", "alltoall_intra_radix", "alltoall_inter_radix",
+        "group", "topology", "segment_bytes", "verbose"}) {
     int index = -1;
     expect(MPI_T_cvar_get_index((std::string("coll_topo_") + name).c_str(), &index) == MPI_SUCCESS,
            "control variable coll_topo_%s", name);

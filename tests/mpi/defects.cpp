@@ -1,6 +1,7 @@
-// Two calls that stock Open MPI 4.1.4 gets wrong. `defects alltoall`: the send and receive layouts differ (its modified Bruck
-// packs the receive buffer with the send type). `defects allgather`: MPI_IN_PLACE with send counts that differ between ranks,
-// which the standard says to ignore and the decision looks at. Prints how many elements are wrong; exit status 1 if any is.
+// Two calls that stock Open MPI 4.1.4 gets wrong. `defects alltoall`: the send and receive layouts differ (its modified
+// Bruck packs the receive buffer with the send type). `defects allgather`: MPI_IN_PLACE with send counts that differ
+// between ranks, which the standard says to ignore and the decision looks at. Prints how many elements are wrong; exit
+// status 1 if any is.
 #include <cstring>
 
 #include "mpi_test.h"

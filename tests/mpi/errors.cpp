@@ -14,8 +14,8 @@ int class_of(int code) {
   return error_class;
 }
 
-// The root sends twice what the last rank has room for. A rank that passed the data on would leave others waiting, here as in
-// Open MPI's own trees; the last one is a leaf.
+// The root sends twice what the last rank has room for. A rank that passed the data on would leave others waiting, here
+// as in Open MPI's own trees; the last one is a leaf.
 void truncation(MPI_Comm comm) {
   const int rank = rank_in(comm);
   const bool is_short = rank == ranks_of(comm) - 1;
@@ -29,13 +29,15 @@ void truncation(MPI_Comm comm) {
   for (std::size_t i = 10; i < 20; ++i) expect(buffer[i] == -1, "nothing written behind the buffer, at %zu", i);
 }
 
-// All ranks send more than they have room for: wrong by the standard; it must not pass for success and write past the end.
+// All ranks send more than they have room for: wrong by the standard; it must not pass for success and write past the
+// end.
 void sends_more_than_it_receives(MPI_Comm comm) {
   const auto ranks = static_cast<std::size_t>(ranks_of(comm));
   std::vector<int> out(ranks * 4, 5), in(ranks * 2 + 8, -1);
   const int code = MPI_Alltoall(out.data(), 4, MPI_INT, in.data(), 2, MPI_INT, comm);
   expect(class_of(code) == MPI_ERR_TRUNCATE, "MPI_ERR_TRUNCATE from alltoall, not class %d", class_of(code));
-  for (std::size_t i = ranks * 2; i < in.size(); ++i) expect(in[i] == -1, "nothing written behind the buffer, at %zu", i);
+  for (std::size_t i = ranks * 2; i < in.size(); ++i)
+    expect(in[i] == -1, "nothing written behind the buffer, at %zu", i);
 }
 
 void next_calls_are_right(MPI_Comm comm) {
@@ -43,7 +45,8 @@ void next_calls_are_right(MPI_Comm comm) {
   for (int round = 0; round < 3; ++round) {
     int sum = 0, sent = rank + round;
     MPI_Allreduce(&sent, &sum, 1, MPI_INT, MPI_SUM, comm);
-    expect(sum == ranks * (ranks - 1) / 2 + ranks * round, "a sum of %d, not %d", ranks * (ranks - 1) / 2 + ranks * round, sum);
+    expect(sum == ranks * (ranks - 1) / 2 + ranks * round, "a sum of %d, not %d",
+           ranks * (ranks - 1) / 2 + ranks * round, sum);
     std::vector<int> out(static_cast<std::size_t>(ranks)), in(out.size());
     for (std::size_t to = 0; to < out.size(); ++to) out[to] = value(rank, static_cast<int>(to), 0);
     MPI_Alltoall(out.data(), 1, MPI_INT, in.data(), 1, MPI_INT, comm);
@@ -57,8 +60,8 @@ void next_calls_are_right(MPI_Comm comm) {
 
 int main(int argc, char** argv) {
   mpi_test::Job job(&argc, &argv);
-  MPI_Comm comm = with_settings(MPI_COMM_WORLD, {"alltoall_algorithm", "linear", "allreduce_algorithm", "ring",
-                                                 "bcast_algorithm", "binomial"});
+  MPI_Comm comm = with_settings(
+      MPI_COMM_WORLD, {"alltoall_algorithm", "linear", "allreduce_algorithm", "ring", "bcast_algorithm", "binomial"});
   MPI_Errhandler errors = MPI_ERRHANDLER_NULL;
   MPI_Comm_create_errhandler(handler, &errors);
   MPI_Comm_set_errhandler(comm, errors);

@@ -9,7 +9,8 @@
 int main(int argc, char** argv) {
   using namespace mpi_test;
   constexpr std::size_t k_block = 150'000'000;  // doubles to each of 2 ranks: 2.4 GB sent by each
-  const auto available = static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto available =
+      static_cast<std::size_t>(sysconf(_SC_AVPHYS_PAGES)) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const int skip = available < (std::size_t{7} << 30) ? 77 : 0;
   Job job(&argc, &argv);
   int worst = skip;
@@ -36,11 +37,14 @@ int main(int argc, char** argv) {
   const std::size_t all = k_block * static_cast<std::size_t>(job.ranks);
   // In place needs one buffer only, and moves as much.
   std::vector<double> buffer(all);
-  const auto number = [](int from, int to, std::size_t i) { return static_cast<double>(from * 3 + to) * 1e9 + static_cast<double>(i); };
+  const auto number = [](int from, int to, std::size_t i) {
+    return static_cast<double>(from * 3 + to) * 1e9 + static_cast<double>(i);
+  };
   for (std::size_t i = 0; i < all; ++i) buffer[i] = number(job.rank, static_cast<int>(i / k_block), i % k_block);
   MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer.data(), static_cast<int>(k_block), MPI_DOUBLE, comm);
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < all; ++i) wrong += buffer[i] != number(static_cast<int>(i / k_block), job.rank, i % k_block);
+  for (std::size_t i = 0; i < all; ++i)
+    wrong += buffer[i] != number(static_cast<int>(i / k_block), job.rank, i % k_block);
   expect(wrong == 0, "every element right, not %zu wrong", wrong);
   expect(served.since_made() == 1, "one call served, not %llu", served.since_made());
   MPI_Comm_free(&comm);

@@ -1,5 +1,6 @@
-// Derived datatypes: every pair of send and receive layouts for alltoall, allgather and bcast, also when ranks lay out the same
-// data differently, and reductions over a datatype with gaps. Ints of a buffer that no element covers must stay untouched.
+// Derived datatypes: every pair of send and receive layouts for alltoall, allgather and bcast, also when ranks lay out
+// the same data differently, and reductions over a datatype with gaps. Ints of a buffer that no element covers must
+// stay untouched.
 #include <functional>
 
 #include "mpi_test.h"
@@ -140,7 +141,8 @@ const Layout* reduced = nullptr;
 void add(void* in, void* inout, int* elements, MPI_Datatype*) {
   for (long element = 0; element < *elements; ++element) {
     for (const long place : reduced->places) {
-      static_cast<int*>(inout)[element * reduced->extent + place] += static_cast<int*>(in)[element * reduced->extent + place];
+      static_cast<int*>(inout)[element * reduced->extent + place] +=
+          static_cast<int*>(in)[element * reduced->extent + place];
     }
   }
 }
@@ -213,9 +215,10 @@ void run(MPI_Comm comm) {
 
 int main(int argc, char** argv) {
   mpi_test::Job job(&argc, &argv);
-  MPI_Comm comm = mpi_test::with_settings(
-      MPI_COMM_WORLD, {"alltoall_algorithm", "tra:radix=2", "allgather_algorithm", "ring", "bcast_algorithm", "binomial",
-                       "allreduce_algorithm", "ring", "reduce_algorithm", "binomial", "reduce_scatter_algorithm", "ring"});
+  MPI_Comm comm =
+      mpi_test::with_settings(MPI_COMM_WORLD, {"alltoall_algorithm", "tra:radix=2", "allgather_algorithm", "ring",
+                                               "bcast_algorithm", "binomial", "allreduce_algorithm", "ring",
+                                               "reduce_algorithm", "binomial", "reduce_scatter_algorithm", "ring"});
   run(comm);
   MPI_Comm_free(&comm);
   return job.verdict();

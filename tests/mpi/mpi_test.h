@@ -1,6 +1,6 @@
-// The vocabulary of the MPI tests: expectations that are counted on every rank, the MPI_T counters of coll/topo, and the
-// values that ranks put into their buffers. A program's exit status is this rank's verdict: comparing verdicts with a
-// collective would trust what is being tested.
+// The vocabulary of the MPI tests: expectations that are counted on every rank, the MPI_T counters of coll/topo, and
+// the values that ranks put into their buffers. A program's exit status is this rank's verdict: comparing verdicts with
+// a collective would trust what is being tested.
 #pragma once
 
 #include <mpi.h>

@@ -1,5 +1,5 @@
-// Operations: every predefined one on integers, pairs with MINLOC and MAXLOC, user functions commutative and not, and floating
-// point, whose result must have the same bits on every rank and the error of a sum of few terms.
+// Operations: every predefined one on integers, pairs with MINLOC and MAXLOC, user functions commutative and not, and
+// floating point, whose result must have the same bits on every rank and the error of a sum of few terms.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -36,10 +36,13 @@ unsigned combined(MPI_Op op, unsigned a, unsigned b) {
 
 void predefined_on_integers(MPI_Comm comm) {
   const int rank = rank_in(comm), ranks = ranks_of(comm);
-  for (const MPI_Op op : {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR}) {
+  for (const MPI_Op op :
+       {MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_BAND, MPI_BOR, MPI_BXOR, MPI_LAND, MPI_LOR, MPI_LXOR}) {
     const bool logical = op == MPI_LAND || op == MPI_LOR || op == MPI_LXOR;
     for (const std::size_t count : {std::size_t{1}, std::size_t{10}, std::size_t{777}}) {
-      const auto value_at = [&](int from, std::size_t i) { return logical ? operand(from, i) >> 16 & 1 : operand(from, i); };
+      const auto value_at = [&](int from, std::size_t i) {
+        return logical ? operand(from, i) >> 16 & 1 : operand(from, i);
+      };
       std::vector<unsigned> out(count), in(count);
       for (std::size_t i = 0; i < count; ++i) out[i] = value_at(rank, i);
       MPI_Allreduce(out.data(), in.data(), static_cast<int>(count), MPI_UNSIGNED, op, comm);
@@ -61,7 +64,9 @@ void extremes_know_their_rank(MPI_Comm comm) {
   const int rank = rank_in(comm), ranks = ranks_of(comm);
   constexpr std::size_t k_count = 100;
   std::vector<Located> out(k_count), least(k_count), most(k_count);
-  const auto value_at = [](int from, std::size_t i) { return static_cast<double>((from * 7 + static_cast<int>(i) * 3) % 5); };
+  const auto value_at = [](int from, std::size_t i) {
+    return static_cast<double>((from * 7 + static_cast<int>(i) * 3) % 5);
+  };
   for (std::size_t i = 0; i < k_count; ++i) out[i] = {value_at(rank, i), rank};
   MPI_Allreduce(out.data(), least.data(), k_count, MPI_DOUBLE_INT, MPI_MINLOC, comm);
   std::vector<Located> copy = out;
@@ -73,10 +78,10 @@ void extremes_know_their_rank(MPI_Comm comm) {
       if (value_at(from, i) < low.value) low = {value_at(from, i), from};
       if (value_at(from, i) > high.value) high = {value_at(from, i), from};
     }
-    expect(least[i].value == low.value && least[i].rank == low.rank, "least of element %zu: %g of rank %d, not %g of %d", i,
-           low.value, low.rank, least[i].value, least[i].rank);
-    expect(most[i].value == high.value && most[i].rank == high.rank, "most of element %zu: %g of rank %d, not %g of %d", i,
-           high.value, high.rank, most[i].value, most[i].rank);
+    expect(least[i].value == low.value && least[i].rank == low.rank,
+           "least of element %zu: %g of rank %d, not %g of %d", i, low.value, low.rank, least[i].value, least[i].rank);
+    expect(most[i].value == high.value && most[i].rank == high.rank, "most of element %zu: %g of rank %d, not %g of %d",
+           i, high.value, high.rank, most[i].value, most[i].rank);
   }
 }
 
@@ -106,7 +111,8 @@ void add_pairs(void* in, void* inout, int* elements, MPI_Datatype*) {
 }
 
 Affine map_of(int rank, std::size_t i) {
-  return {static_cast<std::uint32_t>(operand(rank, i) % (k_prime - 2) + 1), static_cast<std::uint32_t>(operand(rank, i + 7) % k_prime)};
+  return {static_cast<std::uint32_t>(operand(rank, i) % (k_prime - 2) + 1),
+          static_cast<std::uint32_t>(operand(rank, i + 7) % k_prime)};
 }
 
 void user_functions(MPI_Comm comm, bool commutative) {
@@ -129,8 +135,9 @@ void user_functions(MPI_Comm comm, bool commutative) {
     }
     const auto check = [&](const char* collective, const std::vector<Affine>& got, std::size_t first) {
       for (std::size_t i = 0; i < got.size(); ++i) {
-        expect(got[i].a == wanted[first + i].a && got[i].b == wanted[first + i].b, "%s by a %s function: element %zu of %zu",
-               collective, commutative ? "commutative" : "non-commutative", i, got.size());
+        expect(got[i].a == wanted[first + i].a && got[i].b == wanted[first + i].b,
+               "%s by a %s function: element %zu of %zu", collective, commutative ? "commutative" : "non-commutative",
+               i, got.size());
       }
     };
     const int root = ranks - 1, elements = static_cast<int>(count);
@@ -150,7 +157,8 @@ void floats_have_the_same_bits_everywhere(MPI_Comm comm) {
   for (const std::size_t count : {std::size_t{1}, std::size_t{33}, std::size_t{4099}}) {
     std::vector<float> out(count), in(count);
     const auto value_at = [](int from, std::size_t i) {
-      return static_cast<float>(std::ldexp(1.0 + static_cast<double>(operand(from, i) % 1000003) / 1e6, static_cast<int>(operand(from, i) % 20)));
+      return static_cast<float>(std::ldexp(1.0 + static_cast<double>(operand(from, i) % 1000003) / 1e6,
+                                           static_cast<int>(operand(from, i) % 20)));
     };
     for (std::size_t i = 0; i < count; ++i) out[i] = value_at(rank, i);
     MPI_Allreduce(out.data(), in.data(), static_cast<int>(count), MPI_FLOAT, MPI_SUM, comm);
@@ -161,12 +169,13 @@ void floats_have_the_same_bits_everywhere(MPI_Comm comm) {
     } else {
       MPI_Recv(first.data(), static_cast<int>(count), MPI_FLOAT, 0, 9, comm, MPI_STATUS_IGNORE);
     }
-    expect(std::memcmp(first.data(), in.data(), count * sizeof(float)) == 0, "the bits of rank 0 in a sum of %zu floats", count);
+    expect(std::memcmp(first.data(), in.data(), count * sizeof(float)) == 0,
+           "the bits of rank 0 in a sum of %zu floats", count);
     for (std::size_t i = 0; i < count; ++i) {
       double exact = 0;
       for (int from = 0; from < ranks; ++from) exact += static_cast<double>(value_at(from, i));
-      expect(std::abs(static_cast<double>(in[i]) - exact) <= exact * ranks * 6e-8, "element %zu near %g, not %g", i, exact,
-             static_cast<double>(in[i]));
+      expect(std::abs(static_cast<double>(in[i]) - exact) <= exact * ranks * 6e-8, "element %zu near %g, not %g", i,
+             exact, static_cast<double>(in[i]));
     }
   }
 }

@@ -1,5 +1,5 @@
-// A job whose settings may be wrong: every collective must give right results, whoever serves it. Prints how many calls coll/topo
-// served and left; bad_settings.sh looks at that and at what was said.
+// A job whose settings may be wrong: every collective must give right results, whoever serves it. Prints how many calls
+// coll/topo served and left; bad_settings.sh looks at that and at what was said.
 #include "mpi_test.h"
 
 int main(int argc, char** argv) {

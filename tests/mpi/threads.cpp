@@ -1,5 +1,5 @@
-// MPI_THREAD_MULTIPLE: threads that use a communicator each, also making and freeing duplicates, so that first calls, plan caches
-// and counters of different communicators meet.
+// MPI_THREAD_MULTIPLE: threads that use a communicator each, also making and freeing duplicates, so that first calls,
+// plan caches and counters of different communicators meet.
 #include <mutex>
 #include <thread>
 
