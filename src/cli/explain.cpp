@@ -45,6 +45,7 @@ Settings settings_from(const Arguments& arguments) {
 
 std::vector<int> nodes_by_rank(const Arguments& arguments) {
   std::vector<int> node_of;
+  node_of.reserve(static_cast<std::size_t>(arguments.ranks));
   for (Rank rank = 0; rank < arguments.ranks; ++rank) node_of.push_back(rank / arguments.ranks_per_node);
   return node_of;
 }
