@@ -29,6 +29,15 @@ typedef struct mca_coll_topo_previous_t {
 #undef MCA_COLL_TOPO_PREVIOUS
 } mca_coll_topo_previous_t;
 
+/* The last call that colltopo declined, by all that decides: an equal one is declined again, and need not be asked
+ * about. */
+typedef struct mca_coll_topo_declined_t {
+    size_t bytes; /* 0: none yet */
+    size_t element_size;
+    int root;
+    int op_properties;
+} mca_coll_topo_declined_t;
+
 typedef struct mca_coll_topo_module_t {
     mca_coll_base_module_t super;
     colltopo_comm *collectives; /* NULL until the first call */
@@ -42,6 +51,7 @@ typedef struct mca_coll_topo_module_t {
     size_t *counts; /* reduce_scatter's, one per rank; NULL until needed */
     void *scratch;  /* packed data of derived datatypes */
     size_t scratch_bytes;
+    mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);

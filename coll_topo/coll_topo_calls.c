@@ -31,12 +31,38 @@ static inline int mca_coll_topo_ready(mca_coll_topo_module_t *module)
     return OPAL_LIKELY(module->serving) ? OMPI_SUCCESS : mca_coll_topo_module_start(module);
 }
 
+/* Passing a call on should cost next to nothing: programs that have nothing to gain make many of them. */
+static inline bool mca_coll_topo_was_declined(mca_coll_topo_module_t *topo, int collective, size_t bytes,
+                                              size_t element_size, int root, int op_properties)
+{
+    const mca_coll_topo_declined_t *last = &topo->declined[collective];
+
+    if (bytes != last->bytes || 0 == bytes || element_size != last->element_size || root != last->root
+        || op_properties != last->op_properties) {
+        return false;
+    }
+    colltopo_passed_on(topo->collectives);
+    return true;
+}
+
+static inline int mca_coll_topo_remember(mca_coll_topo_module_t *topo, int collective, size_t bytes,
+                                         size_t element_size, int root, int op_properties, int rc)
+{
+    if (OPAL_UNLIKELY(COLLTOPO_DECLINED == rc && topo->serving)) {
+        topo->declined[collective] = (mca_coll_topo_declined_t){bytes, element_size, root, op_properties};
+    }
+    return rc;
+}
+
 /* alltoall and allgather differ in how many blocks are sent. */
 static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
                                          size_t blocks_sent, const void *sbuf, size_t scount, ompi_datatype_t *sdtype,
                                          void *rbuf, size_t rcount, ompi_datatype_t *rdtype)
 {
     const size_t bytes = mca_coll_topo_bytes(rdtype, rcount);
+    if (mca_coll_topo_was_declined(topo, collective, bytes, 0, 0, 0)) {
+        return COLLTOPO_DECLINED;
+    }
     const size_t ranks = (size_t) topo->ranks;
     const int in_place = MPI_IN_PLACE == sbuf;
     colltopo_call call = {.in_place = in_place};
@@ -60,7 +86,8 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
         return rc;
     }
     mca_coll_topo_set_bytes(&call, bytes);
-    return mca_coll_topo_move(topo, &move, &call);
+    rc = mca_coll_topo_move(topo, &move, &call);
+    return mca_coll_topo_remember(topo, collective, bytes, 0, 0, 0, rc);
 }
 
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -91,6 +118,9 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
     const size_t bytes = mca_coll_topo_bytes(dtype, (size_t) count);
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_BCAST, bytes, 0, root, 0)) {
+        return MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root);
+    }
     colltopo_call call = {.root = root};
     mca_coll_topo_move_t move = {.run = colltopo_bcast,
                                  .collective = COLLTOPO_BCAST,
@@ -106,6 +136,7 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         mca_coll_topo_set_bytes(&call, bytes);
         rc = mca_coll_topo_move(topo, &move, &call);
+        rc = mca_coll_topo_remember(topo, COLLTOPO_BCAST, bytes, 0, root, 0, rc);
     }
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
 }
@@ -141,22 +172,39 @@ static inline int mca_coll_topo_op_properties(ompi_op_t *op, const ompi_datatype
            | (mca_coll_topo_is_associative(op, dtype) ? COLLTOPO_OP_ASSOCIATIVE_BITS : 0);
 }
 
+static inline bool mca_coll_topo_reduction_was_declined(mca_coll_topo_module_t *topo, int collective, ompi_op_t *op,
+                                                        const ompi_datatype_t *dtype, size_t count, int root)
+{
+    return mca_coll_topo_was_declined(topo, collective, mca_coll_topo_bytes(dtype, count),
+                                      (size_t) (dtype->super.ub - dtype->super.lb), root,
+                                      mca_coll_topo_op_properties(op, dtype));
+}
+
 static inline int mca_coll_topo_start_reduction(mca_coll_topo_module_t *topo, mca_coll_topo_reduction_t *reduction,
                                                 colltopo_call *call)
 {
-    const int rc = mca_coll_topo_ready(topo);
+    const ompi_datatype_t *dtype = reduction->dtype;
+    int rc = mca_coll_topo_ready(topo);
 
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
-    call->op_properties = mca_coll_topo_op_properties(reduction->op, reduction->dtype);
-    return mca_coll_topo_reduction(topo, reduction, call);
+    call->op_properties = mca_coll_topo_op_properties(reduction->op, dtype);
+    rc = mca_coll_topo_reduction(topo, reduction, call);
+    if (NULL != call->counts || 0 == call->element_size) {
+        return rc; /* shards of several sizes, or a datatype that colltopo was not asked about */
+    }
+    return mca_coll_topo_remember(topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count),
+                                  (size_t) (dtype->super.ub - dtype->super.lb), call->root, call->op_properties, rc);
 }
 
 int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
                             ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_ALLREDUCE, op, dtype, (size_t) count, 0)) {
+        return MCA_COLL_TOPO_FALL_BACK(allreduce, sbuf, rbuf, count, dtype, op);
+    }
     colltopo_call call = {.count = (size_t) count};
     mca_coll_topo_reduction_t reduction = {colltopo_allreduce, COLLTOPO_ALLREDUCE, op, dtype, sbuf, rbuf,
                                            (size_t) count,     (size_t) count};
@@ -173,6 +221,9 @@ int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t cou
                          ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE, op, dtype, (size_t) count, root)) {
+        return MCA_COLL_TOPO_FALL_BACK(reduce, sbuf, rbuf, count, dtype, op, root);
+    }
     const bool is_root = root == topo->rank;
     colltopo_call call = {.count = (size_t) count, .root = root};
     mca_coll_topo_reduction_t reduction = {colltopo_reduce,
@@ -197,6 +248,9 @@ int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_to
                                        mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE_SCATTER, op, dtype, (size_t) rcount, 0)) {
+        return MCA_COLL_TOPO_FALL_BACK(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op);
+    }
     colltopo_call call = {.count = (size_t) rcount};
     mca_coll_topo_reduction_t reduction = {
         colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, op, dtype, sbuf, rbuf, (size_t) rcount * (size_t) topo->ranks,

@@ -113,6 +113,10 @@ int colltopo_reduce(colltopo_comm *comm, const colltopo_call *call);
  * collective at a communicator's first call, like the calls themselves. Of `call`, pointers are not looked at. */
 int colltopo_serves(colltopo_comm *comm, int collective, const colltopo_call *call);
 
+/* Counts a call as left to the previous implementation, for a caller that remembers what was declined: an equal call (what
+ * decides is listed at colltopo_call) is declined again as long as the communicator lives. */
+void colltopo_passed_on(colltopo_comm *comm);
+
 /* Why the last colltopo_comm_set of this thread failed; "" if none did. */
 const char *colltopo_last_error(void);
 

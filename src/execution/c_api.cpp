@@ -73,6 +73,8 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
   return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
 }
 
+void colltopo_passed_on(colltopo_comm* comm) { comm->comm.passed_on(); }
+
 const char* colltopo_last_error(void) { return last_error.c_str(); }
 
 const colltopo_counter* colltopo_counters(void) { return colltopo::counter_table().data(); }

@@ -25,6 +25,7 @@ class Comm {
   /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
+  void passed_on() noexcept { counts_.add(Counter::fallbacks, 1); }
   std::size_t memory_bytes() const;
   void say(int level, const std::string& line) const noexcept;
 
