@@ -54,6 +54,12 @@ static inline int mca_coll_topo_remember(mca_coll_topo_module_t *topo, int colle
     return rc;
 }
 
+/* Bytes without gaps that begin where the buffer begins. */
+static inline bool mca_coll_topo_is_plain(const ompi_datatype_t *dtype)
+{
+    return 0 != (dtype->super.flags & OPAL_DATATYPE_FLAG_NO_GAPS) && 0 == dtype->super.true_lb;
+}
+
 /* alltoall and allgather differ in how many blocks are sent. */
 static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
                                          size_t blocks_sent, const void *sbuf, size_t scount, ompi_datatype_t *sdtype,
@@ -63,15 +69,8 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
     if (mca_coll_topo_was_declined(topo, collective, bytes, 0, 0, 0)) {
         return COLLTOPO_DECLINED;
     }
-    const size_t ranks = (size_t) topo->ranks;
     const int in_place = MPI_IN_PLACE == sbuf;
     colltopo_call call = {.in_place = in_place};
-    mca_coll_topo_move_t move = {.run = run,
-                                 .collective = collective,
-                                 .input = {sbuf, in_place ? 0 : blocks_sent * scount, sdtype},
-                                 .output = {rbuf, ranks * rcount, rdtype},
-                                 .output_holds_input = in_place,
-                                 .output_changes = true};
     int rc;
 
     /* Wrong by the standard. What becomes of it is for the previous module to say, as without this one. */
@@ -86,7 +85,19 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
         return rc;
     }
     mca_coll_topo_set_bytes(&call, bytes);
-    rc = mca_coll_topo_move(topo, &move, &call);
+    if (OPAL_LIKELY((in_place || mca_coll_topo_is_plain(sdtype)) && mca_coll_topo_is_plain(rdtype))) {
+        call.input = sbuf;
+        call.output = rbuf;
+        rc = run(topo->collectives, &call);
+    } else {
+        mca_coll_topo_move_t move = {.run = run,
+                                     .collective = collective,
+                                     .input = {sbuf, in_place ? 0 : blocks_sent * scount, sdtype},
+                                     .output = {rbuf, (size_t) topo->ranks * rcount, rdtype},
+                                     .output_holds_input = in_place,
+                                     .output_changes = true};
+        rc = mca_coll_topo_move(topo, &move, &call);
+    }
     return mca_coll_topo_remember(topo, collective, bytes, 0, 0, 0, rc);
 }
 

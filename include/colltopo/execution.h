@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,9 +38,12 @@ struct Call {
   void* reduce_context = nullptr;
 };
 
+class StraightLine;
+
 class Execution {
  public:
   Execution(const Plan& plan, Transport& transport);
+  ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
 
@@ -52,7 +56,8 @@ class Execution {
   bool progress() noexcept;
   /// 0, or the first error code of the transport or the reduction.
   int status() const { return status_; }
-  /// start(), then progress() and Transport::progress() until done; returns status().
+  /// start(), then progress() and Transport::progress() until done; returns status(). Small plans in which nothing
+  /// waits for a send are run in program order without queues.
   int run(const Call& call) noexcept;
 
   /// Messages and bytes that one run sends, known once bound; the second form of them goes to each peer in turn.
@@ -94,6 +99,10 @@ class Execution {
   void append_pieces(std::span<const Run> runs, int segment, const Layout& layout);
   std::size_t place_slots(int segment, std::size_t base, const Layout& layout);
   void count_waits();
+  void straighten();
+  int transfer(const Instance& instance, Transport::Request* request) noexcept;
+  void scatter(const Instance& instance) noexcept;
+  void set_bases(const Call& call) noexcept;
   void number_steps();
 
   std::byte* at(const Piece& piece) const noexcept {
@@ -133,6 +142,8 @@ class Execution {
   std::vector<std::uint32_t> step_sizes_, step_left_;  // [step] instances
   std::vector<std::vector<std::uint32_t>> held_;       // [step] ready, but of a later step
   std::uint32_t current_step_ = 0;
+
+  std::unique_ptr<StraightLine> line_;  // null unless run() may take it
 
   std::size_t messages_ = 0, bytes_sent_ = 0;
   Call call_;

@@ -61,7 +61,8 @@ struct Doubling {
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const Turn& turn = turns[i];
       program.step(turn.step);
-      if (turn.sends) program.send(whole(held[i]), turn.partner);
+      // The first turn sends input, wherever its copy is: nothing then waits for that send.
+      if (turn.sends) program.send(whole(i == 0 ? 0 : held[i]), turn.partner);
       program.recv(whole(arrived[i]), turn.partner);
       if (turn.partner_above)
         program.reduce(whole(held[i]), whole(arrived[i]));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "execution/straight_line.h"
+
 namespace colltopo {
 
 namespace {
@@ -17,6 +19,7 @@ bool is_message(Action action) { return action == Action::send || action == Acti
 }  // namespace
 
 Execution::Execution(const Plan& plan, Transport& transport) : plan_(plan), transport_(transport) {}
+Execution::~Execution() = default;
 
 void Execution::bind(const Binding& binding) {
   if (is_bound_ && binding.count == bound_.count && binding.element_size == bound_.element_size &&
@@ -32,6 +35,7 @@ void Execution::bind(const Binding& binding) {
   place_messages();
   count_waits();
   number_steps();
+  straighten();
   is_bound_ = true;
 }
 
@@ -158,12 +162,50 @@ void Execution::number_steps() {
   for (std::size_t s = 0; s < steps.size(); ++s) held_[s].reserve(step_sizes_[s]);
 }
 
-void Execution::start(const Call& call) noexcept {
+void Execution::straighten() {
+  constexpr std::size_t k_most_ops = 64;  // beyond, starting ops as they can is worth its queues
+  line_.reset();
+  if (segments_ != 1 || bound_.pace != Pace::free || plan_.size() > k_most_ops) return;
+  auto line = std::make_unique<StraightLine>();
+  std::vector<std::uint32_t> message_of(plan_.size(), 0), awaited;
+  std::uint32_t messages = 0;
+  const auto place = [&](std::uint32_t first, std::uint32_t end) {
+    return first < end ? StraightLine::Place{pieces_[first].buffer, pieces_[first].offset} : StraightLine::Place{};
+  };
+  for (std::uint32_t op = 0; op < plan_.size(); ++op) {
+    const Instance& i = instances_[op];
+    const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
+    if (!one_piece || (i.action == Action::send && !plan_.after_completion(op).empty())) return;
+    awaited.clear();
+    for (std::uint32_t before = 0; before < op; ++before) {
+      const auto after = plan_.after_completion(before);
+      const bool awaits = instances_[before].action == Action::recv && std::ranges::find(after, op) != after.end();
+      if (awaits) awaited.push_back(message_of[before]);
+    }
+    if (is_message(i.action)) {
+      const bool sends = i.action == Action::send;
+      line->add_message(i.action, i.peer, i.lane, sends ? place(i.source, i.source_end) : place(i.target, i.target_end),
+                        i.bytes, awaited);
+      message_of[op] = messages++;
+    } else {
+      line->add_move(i.action, place(i.source, i.source_end), place(i.target, i.target_end), i.bytes,
+                     i.bytes / bound_.element_size, awaited, !plan_.after_completion(op).empty());
+    }
+  }
+  line->finish();
+  line_ = std::move(line);
+}
+
+void Execution::set_bases(const Call& call) noexcept {
   call_ = call;
   // Sources are read through the same pointers; only output and scratch are ever written.
   bases_[static_cast<std::size_t>(Buffer::input)] = const_cast<std::byte*>(call.input);
   bases_[static_cast<std::size_t>(Buffer::output)] = call.output;
   bases_[static_cast<std::size_t>(Buffer::scratch)] = scratch_.data();
+}
+
+void Execution::start(const Call& call) noexcept {
+  set_bases(call);
   status_ = 0;
   std::ranges::copy(initial_waits_, waits_.begin());
   ready_head_ = ready_tail_ = actives_ = 0;
@@ -185,6 +227,10 @@ bool Execution::progress() noexcept {
 }
 
 int Execution::run(const Call& call) noexcept {
+  if (line_ != nullptr) {
+    set_bases(call);
+    return status_ = line_->run(transport_, bases_, call_);
+  }
   start(call);
   while (!progress()) transport_.progress();
   return status_;
@@ -206,27 +252,37 @@ void Execution::make_ready(std::uint32_t instance) noexcept {
   ready_[ready_tail_++] = instance;
 }
 
+// Starts a message; pieces that lie apart are gathered first.
+int Execution::transfer(const Instance& instance, Transport::Request* request) noexcept {
+  if (instance.bytes == 0) return 0;  // both ends leave it out
+  std::byte* const message = message_of(instance);
+  if (instance.action == Action::recv) {
+    return transport_.recv(message, instance.bytes, instance.peer, instance.lane, request);
+  }
+  if (instance.staging != k_none) {
+    std::byte* next = message;
+    for (std::uint32_t p = instance.source; p < instance.source_end; ++p) {
+      std::memcpy(next, at(pieces_[p]), pieces_[p].bytes);
+      next += pieces_[p].bytes;
+    }
+  }
+  return transport_.send(message, instance.bytes, instance.peer, instance.lane, request);
+}
+
+void Execution::scatter(const Instance& instance) noexcept {
+  if (instance.staging == k_none) return;
+  const std::byte* next = staging_.data() + instance.staging;
+  for (std::uint32_t p = instance.target; p < instance.target_end; ++p) {
+    std::memcpy(at(pieces_[p]), next, pieces_[p].bytes);
+    next += pieces_[p].bytes;
+  }
+}
+
 void Execution::issue(std::uint32_t index) noexcept {
   const Instance& instance = instances_[index];
   if (is_message(instance.action)) {
     Transport::Request request = nullptr;
-    if (instance.bytes > 0) {
-      std::byte* message = message_of(instance);
-      int code = 0;
-      if (instance.action == Action::send) {
-        if (instance.staging != k_none) {
-          for (std::uint32_t p = instance.source; p < instance.source_end; ++p) {
-            std::memcpy(message, at(pieces_[p]), pieces_[p].bytes);
-            message += pieces_[p].bytes;
-          }
-          message -= instance.bytes;
-        }
-        code = transport_.send(message, instance.bytes, instance.peer, instance.lane, &request);
-      } else {
-        code = transport_.recv(message, instance.bytes, instance.peer, instance.lane, &request);
-      }
-      if (code != 0) return fail(code);
-    }
+    if (const int code = transfer(instance, &request); code != 0) return fail(code);
     started(instance);
     if (request != nullptr) {
       active_[actives_++] = {index, request};
@@ -244,13 +300,7 @@ void Execution::started(const Instance& instance) noexcept {
 
 void Execution::completed(std::uint32_t index) noexcept {
   const Instance& instance = instances_[index];
-  if (instance.action == Action::recv && instance.staging != k_none) {
-    const std::byte* message = staging_.data() + instance.staging;
-    for (std::uint32_t p = instance.target; p < instance.target_end; ++p) {
-      std::memcpy(at(pieces_[p]), message, pieces_[p].bytes);
-      message += pieces_[p].bytes;
-    }
-  }
+  if (instance.action == Action::recv) scatter(instance);
   --left_;
   for (const std::uint32_t op : plan_.after_completion(instance.op)) {
     const std::uint32_t next = op * segments_ + instance.segment;
