@@ -61,6 +61,9 @@ static int mca_coll_topo_send(void *context, const void *data, size_t bytes, int
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return mca_coll_topo_mpi_code(rc);
     }
+    if (&ompi_request_empty == pending) { /* gone already, as small messages are */
+        return COLLTOPO_SUCCESS;
+    }
     *request = pending;
     return mca_coll_topo_test(context, request);
 }

@@ -48,7 +48,8 @@ class Execution {
   Execution& operator=(const Execution&) = delete;
 
   /// Computes where every message lies; allocates scratch, staging and state. Call it before the first start().
-  void bind(const Binding& binding);
+  /// False when it was bound to an equal call already.
+  bool bind(const Binding& binding);
 
   /// Begins; the previous run must be over.
   void start(const Call& call) noexcept;

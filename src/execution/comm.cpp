@@ -232,15 +232,14 @@ int Comm::run(Collective collective, const colltopo_call& call) {
       recent.element_size == call.element_size && recent.root == call.root &&
       recent.op_properties == call.op_properties && recent.in_place == call.in_place) {
     if (recent.served == nullptr) {
-      counts_.add(Counter::fallbacks, 1);
+      fallbacks_.add();
       return COLLTOPO_DECLINED;
     }
-    counts_.add(Counter::plan_hits, 1);
     return run_served(collective, call, *recent.served, 0);
   }
   recent.valid = false;
   if (!serves(collective, call)) {
-    counts_.add(Counter::fallbacks, 1);
+    fallbacks_.add();
     if (call.counts == nullptr) {
       recent = {call.count, call.element_size, call.root, call.op_properties, call.in_place, true, nullptr};
     }
@@ -271,7 +270,6 @@ Comm::Served* Comm::served(Collective collective, const colltopo_call& call, con
       fmt::format("{} {} {} {} {}", name(collective), decision.name, group_text(decision.options.group_of),
                   rooted(collective) ? call.root : 0, in_place);
   if (const auto found = plans_.find(key); found != plans_.end()) {
-    counts_.add(Counter::plan_hits, 1);
     return found->second.get();
   }
   if (plans_.size() >= k_most_plans) {
@@ -281,9 +279,9 @@ Comm::Served* Comm::served(Collective collective, const colltopo_call& call, con
   bool in_place_safe = false;
   Program program = program_of(collective, call.root, decision, in_place_safe);
   const bool copies_input = in_place && !in_place_safe;
-  auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport_);
+  auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport_,
+                                       row_of(decision.algorithm));
   made->copies_input = copies_input;
-  made->counter_row = row_of(decision.algorithm);
   return plans_.emplace(key, std::move(made)).first->second.get();
 }
 
@@ -291,13 +289,23 @@ void Comm::bind(Served& served, const colltopo_call& call, int segments) {
   const std::span<const std::size_t> counts = call.counts == nullptr
                                                   ? std::span<const std::size_t>{}
                                                   : std::span(call.counts, static_cast<std::size_t>(ranks_));
-  served.execution.bind({call.count, call.element_size, counts, segments, settings_.pace});
-  served.messages_between_nodes = served.bytes_between_nodes = 0;
+  if (!served.execution.bind({call.count, call.element_size, counts, segments, settings_.pace})) return;
+  unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   served.execution.for_each_message([&](Rank peer, std::size_t bytes) {
     if (node_of_[static_cast<std::size_t>(peer)] == node_of_[static_cast<std::size_t>(rank_)]) return;
-    ++served.messages_between_nodes;
-    served.bytes_between_nodes += bytes;
+    ++messages_between_nodes;
+    bytes_between_nodes += bytes;
   });
+  std::array<unsigned long long, k_fixed_counters> per_run{};
+  const auto adds = [&](Counter counter, unsigned long long by) { per_run[static_cast<std::size_t>(counter)] = by; };
+  adds(Counter::calls, 1);
+  adds(Counter::plan_hits, 1);
+  adds(Counter::bytes, largest_shard(call, ranks_) * call.element_size);
+  adds(Counter::messages, served.execution.messages());
+  adds(Counter::bytes_sent, served.execution.bytes_sent());
+  adds(Counter::messages_between_nodes, messages_between_nodes);
+  adds(Counter::bytes_between_nodes, bytes_between_nodes);
+  served.tally.bind(per_run);
 }
 
 // `segments` 0: the plan was bound to an equal call by the one before.
@@ -326,13 +334,7 @@ int Comm::run_served(Collective collective, const colltopo_call& call, Served& s
   }
   transport_.serve(collective);
   const int code = served.execution.run(bound);
-  counts_.add(Counter::calls, 1);
-  counts_.add(Counter::bytes, largest_shard(call, ranks_) * call.element_size);
-  counts_.add(Counter::messages, served.execution.messages());
-  counts_.add(Counter::bytes_sent, served.execution.bytes_sent());
-  counts_.add(Counter::messages_between_nodes, served.messages_between_nodes);
-  counts_.add(Counter::bytes_between_nodes, served.bytes_between_nodes);
-  counts_.add_call_of(served.counter_row);
+  served.tally.ran();
   if (settings_.verbose > 1 && rank_ == 0) {
     say(2, fmt::format("{} of {} elements of {} bytes: {} messages, {} bytes sent", name(collective), call.count,
                        call.element_size, served.execution.messages(), served.execution.bytes_sent()));

@@ -25,21 +25,20 @@ class Comm {
   /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
-  void passed_on() noexcept { counts_.add(Counter::fallbacks, 1); }
+  void passed_on() noexcept { fallbacks_.add(); }
   std::size_t memory_bytes() const;
   void say(int level, const std::string& line) const noexcept;
 
  private:
   /// A plan in the cache, and how to run it.
   struct Served {
-    Served(Program program, PlanOptions options, Transport& transport)
-        : plan(std::move(program), options), execution(plan, transport) {}
+    Served(Program program, PlanOptions options, Transport& transport, std::size_t row)
+        : plan(std::move(program), options), execution(plan, transport), tally(row) {}
     Plan plan;
     Execution execution;
-    std::size_t counter_row = 0;
+    Tally tally;
     bool copies_input = false;  // MPI_IN_PLACE with a program that is not in-place safe
     bool bound = false;
-    unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;  // of one run as bound
   };
   /// What was decided for calls of one size.
   struct Decision {
@@ -92,7 +91,7 @@ class Comm {
   std::unordered_map<std::string, std::unique_ptr<Served>> plans_;
   std::array<std::optional<Program>, k_collectives> from_file_;
   std::vector<std::byte> copied_input_;
-  Counts counts_;
+  Fallbacks fallbacks_;
 };
 
 }  // namespace colltopo

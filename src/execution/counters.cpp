@@ -10,33 +10,61 @@ namespace colltopo {
 
 namespace {
 
+constexpr std::size_t at(Counter counter) { return static_cast<std::size_t>(counter); }
+
 // Never destroyed: communicators may be freed while the process ends.
 struct Registry {
   std::mutex mutex;
-  std::vector<const Counts*> live;
-  std::vector<unsigned long long> past;
+  std::vector<const Tally*> tallies;
+  std::vector<const Fallbacks*> fallbacks;
+  std::vector<unsigned long long> past = std::vector<unsigned long long>(k_fixed_counters + algorithms().size() + 1, 0);
 };
 Registry& registry() {
   static auto* const registry = new Registry;
   return *registry;
 }
 
-std::size_t counters() { return k_fixed_counters + algorithms().size() + 1; }
-
 }  // namespace
 
-Counts::Counts() : values_(counters()) {
+Tally::Tally(std::size_t row) : row_(row) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  all.past.resize(values_.size());
-  all.live.push_back(this);
+  all.tallies.push_back(this);
 }
 
-Counts::~Counts() {
+Tally::~Tally() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  std::erase(all.live, this);
-  for (std::size_t i = 0; i < values_.size(); ++i) all.past[i] += value(i);
+  add_to(all.past);
+  std::erase(all.tallies, this);
+}
+
+void Tally::bind(const std::array<unsigned long long, k_fixed_counters>& per_run) {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  add_to(all.past);
+  runs_before_ = runs_.value();
+  per_run_ = per_run;
+}
+
+void Tally::add_to(std::vector<unsigned long long>& values) const {
+  const unsigned long long runs = runs_.value() - runs_before_;
+  for (std::size_t i = 0; i < k_fixed_counters; ++i) values[i] += runs * per_run_[i];
+  values[k_fixed_counters + row_] += runs;
+  if (runs_before_ == 0 && runs > 0) --values[at(Counter::plan_hits)];  // the first run made the plan
+}
+
+Fallbacks::Fallbacks() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.fallbacks.push_back(this);
+}
+
+Fallbacks::~Fallbacks() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  all.past[at(Counter::fallbacks)] += value();
+  std::erase(all.fallbacks, this);
 }
 
 const std::vector<colltopo_counter>& counter_table() {
@@ -71,10 +99,10 @@ const std::vector<colltopo_counter>& counter_table() {
 unsigned long long counter_value(std::size_t index) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  if (index >= all.past.size()) return 0;
-  unsigned long long sum = all.past[index];
-  for (const Counts* counts : all.live) sum += counts->value(index);
-  return sum;
+  std::vector<unsigned long long> values = all.past;
+  for (const Tally* tally : all.tallies) tally->add_to(values);
+  for (const Fallbacks* fallbacks : all.fallbacks) values[at(Counter::fallbacks)] += fallbacks->value();
+  return index < values.size() ? values[index] : 0;
 }
 
 }  // namespace colltopo

@@ -1,4 +1,5 @@
-// Counts of what a process did, kept per communicator by its own thread and summed when read.
+// Counts of what a process did. A call costs one increment: what a run of a bound plan adds is noted once, when it is
+// bound, and multiplied when somebody reads.
 #pragma once
 
 #include <array>
@@ -23,25 +24,51 @@ enum class Counter : std::size_t {
 };
 inline constexpr std::size_t k_fixed_counters = 8;
 
-/// One communicator's counts. One thread adds, any thread may read.
-class Counts {
+/// A number that one thread increases and any may read. Load and store need not be one operation.
+class Count {
  public:
-  Counts();
-  ~Counts();
-  Counts(const Counts&) = delete;
-  Counts& operator=(const Counts&) = delete;
-
-  void add(Counter counter, unsigned long long by) noexcept { add_at(static_cast<std::size_t>(counter), by); }
-  /// Calls served by the row of the algorithm table; files have a count of their own after the rows.
-  void add_call_of(std::size_t row) noexcept { add_at(k_fixed_counters + row, 1); }
-  unsigned long long value(std::size_t index) const noexcept { return values_[index].load(std::memory_order_relaxed); }
+  void increase() noexcept { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
+  unsigned long long value() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:
-  void add_at(std::size_t index, unsigned long long by) noexcept {
-    // A single writer: load and store need not be one operation.
-    values_[index].store(values_[index].load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-  }
-  std::vector<std::atomic<unsigned long long>> values_;
+  std::atomic<unsigned long long> value_{0};
+};
+
+/// The runs of one plan, and what each of them adds to the counters. Everything but `runs` changes under a lock.
+class Tally {
+ public:
+  /// `row`: of the algorithm table; files have the row after the last.
+  explicit Tally(std::size_t row);
+  ~Tally();
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+
+  void ran() noexcept { runs_.increase(); }
+  /// What a run adds from now on.
+  void bind(const std::array<unsigned long long, k_fixed_counters>& per_run);
+  /// Adds what it stands for to `values`.
+  void add_to(std::vector<unsigned long long>& values) const;
+
+ private:
+  Count runs_;
+  unsigned long long runs_before_ = 0;  // with earlier bindings, whose sums are in the process's past
+  std::array<unsigned long long, k_fixed_counters> per_run_{};
+  std::size_t row_;
+};
+
+/// One communicator's calls that were left to the previous implementation.
+class Fallbacks {
+ public:
+  Fallbacks();
+  ~Fallbacks();
+  Fallbacks(const Fallbacks&) = delete;
+  Fallbacks& operator=(const Fallbacks&) = delete;
+
+  void add() noexcept { count_.increase(); }
+  unsigned long long value() const noexcept { return count_.value(); }
+
+ private:
+  Count count_;
 };
 
 /// Names and descriptions, ended by a null name.

@@ -21,11 +21,11 @@ bool is_message(Action action) { return action == Action::send || action == Acti
 Execution::Execution(const Plan& plan, Transport& transport) : plan_(plan), transport_(transport) {}
 Execution::~Execution() = default;
 
-void Execution::bind(const Binding& binding) {
+bool Execution::bind(const Binding& binding) {
   if (is_bound_ && binding.count == bound_.count && binding.element_size == bound_.element_size &&
       binding.segments == bound_.segments && binding.pace == bound_.pace &&
       std::ranges::equal(binding.counts, bound_counts_)) {
-    return;
+    return false;
   }
   is_bound_ = false;
   bound_counts_.assign(binding.counts.begin(), binding.counts.end());
@@ -37,6 +37,7 @@ void Execution::bind(const Binding& binding) {
   number_steps();
   straighten();
   is_bound_ = true;
+  return true;
 }
 
 // Slots that follow each other lie next to each other, so that a run of slots is contiguous.

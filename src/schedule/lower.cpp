@@ -108,6 +108,14 @@ class Lowering {
     return {Buffer::scratch, used_[to][c]++ * shape_.chunks + t.chunk, 1};
   }
 
+  // The transfers of a step that go the same way on the same lane stand together.
+  std::size_t end_of_message(std::size_t first, std::size_t end) const {
+    const auto way = [](const Transfer& t) { return std::tie(t.from, t.to, t.lane); };
+    std::size_t stop = first;
+    while (stop < end && way(transfers_[stop]) == way(transfers_[first])) ++stop;
+    return stop;
+  }
+
   void lower_step(std::size_t begin, std::size_t end) {
     std::vector<std::pair<std::size_t, Chunk>> freed;  // (rank, slot): usable again from the next step on
     std::vector<Run> sources, targets;
@@ -126,26 +134,20 @@ class Lowering {
         throw Error(words(t) + ": the chunk is at its target already");
       }
     }
-    for (std::size_t i = begin; i < end;) {
-      std::size_t stop = i;
-      const Transfer& t = transfers_[i];
-      while (stop < end && std::tie(transfers_[stop].from, transfers_[stop].to, transfers_[stop].lane) ==
-                               std::tie(t.from, t.to, t.lane))
-        ++stop;
-      const auto from = static_cast<std::ptrdiff_t>(i - begin), to = static_cast<std::ptrdiff_t>(stop - begin);
-      builder(t.from).step(t.step).send({sources.begin() + from, sources.begin() + to}, t.to, t.lane);
-      i = stop;
-    }
     // Receives after all of the step's sends: a chunk that arrives in a step can leave only in a later one.
-    for (std::size_t i = begin; i < end;) {
-      std::size_t stop = i;
-      const Transfer& t = transfers_[i];
-      while (stop < end && std::tie(transfers_[stop].from, transfers_[stop].to, transfers_[stop].lane) ==
-                               std::tie(t.from, t.to, t.lane))
-        ++stop;
-      const auto from = static_cast<std::ptrdiff_t>(i - begin), to = static_cast<std::ptrdiff_t>(stop - begin);
-      builder(t.to).step(t.step).recv({targets.begin() + from, targets.begin() + to}, t.from, t.lane);
-      i = stop;
+    for (const bool sends : {true, false}) {
+      for (std::size_t i = begin; i < end;) {
+        const Transfer& t = transfers_[i];
+        const std::size_t stop = end_of_message(i, end);
+        const Runs& all = sends ? sources : targets;
+        const Runs runs(all.begin() + static_cast<std::ptrdiff_t>(i - begin),
+                        all.begin() + static_cast<std::ptrdiff_t>(stop - begin));
+        if (sends)
+          builder(t.from).step(t.step).send(runs, t.to, t.lane);
+        else
+          builder(t.to).step(t.step).recv(runs, t.from, t.lane);
+        i = stop;
+      }
     }
     for (const auto& [rank, slot] : freed) free_[rank][static_cast<std::size_t>(slot % shape_.chunks)].push_back(slot);
   }

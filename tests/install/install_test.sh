@@ -8,8 +8,8 @@ if grep -qE '^COLLTOPO_(SANITIZE:STRING=.+|COVERAGE:BOOL=ON)' "$build/CMakeCache
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-DESTDIR=$work/root cmake --install "$build" --prefix /opt/colltopo >"$work/log"
-opt=$work/root/opt/colltopo
+DESTDIR=$work/stage cmake --install "$build" --prefix /opt/colltopo >"$work/log"
+opt=$work/stage/opt/colltopo
 
 fail() { echo "install: $*"; exit 1; }
 for file in bin/colltopo include/colltopo/colltopo.h include/colltopo/verify.h share/man/man1/colltopo.1 share/colltopo/schedules/README.md; do
@@ -17,7 +17,7 @@ for file in bin/colltopo include/colltopo/colltopo.h include/colltopo/verify.h s
 done
 if [ "$mpi" = ON ]; then
   for file in mca_coll_topo.so help-mca-coll-topo.txt; do
-    [ -n "$(find "$work/root" -name "$file")" ] || fail "$file is missing"
+    [ -n "$(find "$work/stage" -name "$file")" ] || fail "$file is missing"
   done
   [ -n "$(find "$opt" -name libcolltopo_mpi.so)" ] || fail "libcolltopo_mpi.so is missing"
 fi
