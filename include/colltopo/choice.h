@@ -53,6 +53,9 @@ struct Candidate {
   std::string excluded;  // why it may not serve the call; empty: it may
 };
 
+/// Why a schedule with these properties may not serve the request; empty: it may.
+std::string unfit_for(const Properties& properties, const Request& request);
+
 class Chooser {
  public:
   Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options);

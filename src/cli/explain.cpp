@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "colltopo/choice.h"
 #include "colltopo/error.h"
+#include "execution/rules.h"
 #include "execution/settings.h"
 
 namespace colltopo::cli {
@@ -24,6 +25,7 @@ struct Arguments {
   std::string collective;
   std::string bytes;
   std::string on;
+  std::string rules;
   std::vector<std::string> settings;
   Rank ranks = 0;
   Rank ranks_per_node = 1;
@@ -104,6 +106,21 @@ void print_table(const std::vector<Candidate>& candidates, const Candidate& chos
                              candidate.excluded.empty() ? "" : ": " + candidate.excluded);
 }
 
+RuleQuery query_of(const Arguments& arguments, const Settings& settings, const Request& request) {
+  return {
+      request.collective, arguments.ranks, arguments.ranks_per_node == 1, arguments.ranks_per_node == arguments.ranks,
+      settings.topology,  request.bytes};
+}
+
+/// What a rule says; a choice that may not serve the call leaves it to the previous component, as in the component.
+Candidate ruled_choice(const Rule& rule, Chooser& chooser, const Settings& settings, const Request& request) {
+  const Candidate fallback{nullptr, {}, "fallback", 0, ""};
+  if (rule.choice.kind == Forced::Kind::fallback) return fallback;
+  if (rule.choice.kind == Forced::Kind::file) return {nullptr, {}, "file:" + rule.choice.path, 0, ""};
+  const Candidate chosen = chooser.price(*rule.choice.algorithm, rule.choice.over(settings.options), request);
+  return chosen.excluded.empty() ? chosen : fallback;
+}
+
 void check(const Arguments& arguments) {
   if (arguments.ranks < 1 || arguments.ranks > k_most_ranks)
     throw Error(fmt::format("--ranks {}; expected 1..{}", arguments.ranks, k_most_ranks));
@@ -121,19 +138,24 @@ void run(const Arguments& arguments, const Session& session) {
   request.commutative = !arguments.not_commutative;
   request.associative_bits = !arguments.floating;
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
-  Chooser chooser = chooser_for(arguments, settings_from(arguments));
+  const Settings settings = settings_from(arguments);
+  Chooser chooser = chooser_for(arguments, settings);
+  const std::string path = arguments.rules.empty() ? settings.rules : arguments.rules;
+  const Rules rules = path.empty() ? Rules() : Rules::read(path);
 
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const std::size_t bytes : sizes) {
     request.bytes = bytes;
     const std::vector<Candidate> candidates = chooser.candidates(request);
-    const Candidate chosen = chooser.choose(request);
-    const std::string why = reason_of(chosen, candidates);
+    const Rule* const rule = rules.match(query_of(arguments, settings, request));
+    const bool ruled = rule != nullptr && rule->choice.kind != Forced::Kind::automatic;
+    const Candidate chosen = ruled ? ruled_choice(*rule, chooser, settings, request) : chooser.choose(request);
+    const std::string why = ruled ? rule->place : reason_of(chosen, candidates);
     results.push_back({{"collective", arguments.collective},
                        {"ranks", arguments.ranks},
                        {"ranks_per_node", arguments.ranks_per_node},
                        {"bytes", bytes},
-                       {"algorithm", chosen.algorithm == nullptr ? "fallback" : chosen.name},
+                       {"algorithm", chosen.name.starts_with("fallback") ? "fallback" : chosen.name},
                        {"seconds", chosen.seconds},
                        {"reason", why},
                        {"candidates", candidates_json(candidates)}});
@@ -163,6 +185,7 @@ void add_explain(CLI::App& app, Session& session) {
   command->add_option("--ranks-per-node", arguments->ranks_per_node, "Consecutive ranks that share a node")
       ->capture_default_str();
   command->add_option("--on", arguments->on, "The network of the nodes: a topology file or a spec such as torus:4x4");
+  command->add_option("--rules", arguments->rules, "A rules file (docs/rules.md)");
   command->add_option("--root", arguments->root, "bcast, reduce")->capture_default_str();
   command->add_flag("--not-commutative", arguments->not_commutative, "The reduction needs the order of ranks");
   command->add_flag("--floating", arguments->floating, "The order of the reduction shows in the bits of the result");

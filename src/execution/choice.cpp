@@ -147,19 +147,18 @@ Named stand_in_for_tuned(Collective collective, Rank ranks, std::size_t bytes) {
   return {"linear", {}};
 }
 
-std::string unfit(const Algorithm& algorithm, const Shape& shape, const AlgorithmOptions& options,
-                  const Request& request) {
+}  // namespace
+
+std::string unfit_for(const Properties& properties, const Request& request) {
   if (!reduces(request.collective)) return "";
-  const Properties properties = algorithm.properties ? algorithm.properties(shape, options) : Properties{};
-  if (!request.commutative && !properties.keeps_rank_order)
+  if (!request.commutative && !properties.keeps_rank_order) {
     return "does not keep the order of ranks, which this operation needs";
+  }
   if (request.collective == Collective::allreduce && !request.associative_bits && !properties.same_on_all_ranks) {
-    return "ranks reduce in different orders, which floating point shows";
+    return "lets ranks reduce in different orders, which floating point shows";
   }
   return "";
 }
-
-}  // namespace
 
 Candidate Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& wanted, const Request& request) {
   Candidate candidate{&algorithm, completed(algorithm, wanted, state_->placement), std::string(algorithm.name), 0, ""};
@@ -173,7 +172,8 @@ Candidate Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& wan
   shape.chunks = algorithm.chunks(shape, candidate.options);
   const std::string details = algorithm.describe(shape, candidate.options);
   if (!details.empty()) candidate.name += " " + details;
-  candidate.excluded = unfit(algorithm, shape, candidate.options, request);
+  candidate.excluded =
+      unfit_for(algorithm.properties ? algorithm.properties(shape, candidate.options) : Properties{}, request);
   candidate.seconds = seconds_of(state_->profile(algorithm, candidate.options, shape), state_->machine,
                                  shard_bytes(shape, request.bytes));
   return candidate;

@@ -47,7 +47,7 @@ std::size_t Comm::DecisionHash::operator()(const DecisionKey& key) const {
 }
 
 Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
-    : rank_(rank), ranks_(ranks), callbacks_(callbacks), transport_(callbacks) {}
+    : rank_(rank), ranks_(ranks), callbacks_(callbacks), transport_(callbacks), agreement_(rank, ranks, callbacks) {}
 
 void Comm::say(int level, const std::string& line) const noexcept {
   if (callbacks_.say != nullptr && level <= settings_.verbose) callbacks_.say(callbacks_.context, level, line.c_str());
@@ -73,21 +73,36 @@ void Comm::first_call() {
   ready_ = true;
   node_of_.assign(static_cast<std::size_t>(ranks_), 0);
   agree_on_settings();
+  if (!std::ranges::all_of(declined_, [](bool declined) { return declined; })) load_rules();
   if (std::ranges::all_of(declined_, [](bool declined) { return declined; })) return;
   find_groups();
   chooser_ = std::make_unique<Chooser>(ranks_, Placement{node_of_, settings_.dimensions}, settings_.machine, options_);
 }
 
 void Comm::agree_on_settings() {
-  if (callbacks_.agree == nullptr) return;
   // 62 bits of the hash, so that the negative is a long long as well.
   const auto hash = static_cast<long long>(std::hash<std::string>{}(settings_.canonical) >> 2);
-  long long least = hash, most = -hash;
-  const int code = callbacks_.agree(callbacks_.context, &least) != 0 ? 1 : callbacks_.agree(callbacks_.context, &most);
-  if (code == 0 && least == -most) return;
+  std::string none;
+  if (agreement_.all_good(&none, hash)) return;
   declined_.fill(true);
-  if (rank_ == 0)
+  if (rank_ == 0) {
     say(0, "ranks of this communicator have different settings; all must have the same; using the next component");
+  }
+}
+
+void Comm::load_rules() {
+  if (settings_.rules.empty()) return;
+  std::string fault;
+  long long checksum = 0;
+  try {
+    rules_ = Rules::read(settings_.rules);
+    checksum = rules_->checksum();
+  } catch (const std::exception& error) {
+    fault = error.what();
+  }
+  if (agreement_.all_good(&fault, checksum)) return;
+  declined_.fill(true);
+  if (!fault.empty()) say(0, fault + "; using the next component");
 }
 
 void Comm::find_groups() {
@@ -127,103 +142,91 @@ const Comm::Decision& Comm::decide(Collective collective, const colltopo_call& c
   const Request request{collective, key.root, key.bytes, (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0,
                         (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0};
   Decision decision = decided(collective, request);
+  const Rule* const rule = matching_rule(request);
+  const std::size_t segment =
+      rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
   const std::size_t whole =
       collective == Collective::allreduce ? key.bytes / static_cast<std::size_t>(ranks_) : key.bytes;
-  if (settings_.segment_bytes > 0) {
-    decision.segments = static_cast<int>(
-        std::clamp<std::size_t>((whole + settings_.segment_bytes - 1) / settings_.segment_bytes, 1, k_most_segments));
+  if (segment > 0) {
+    decision.segments = static_cast<int>(std::clamp<std::size_t>((whole + segment - 1) / segment, 1, k_most_segments));
   }
   return decisions_.emplace(key, std::move(decision)).first->second;
 }
 
+const Rule* Comm::matching_rule(const Request& request) const {
+  if (!rules_) return nullptr;
+  const Placement placement{node_of_, {}};
+  return rules_->match({request.collective, ranks_, placement.ranks_per_node() == 1, placement.nodes() == 1,
+                        settings_.topology, request.bytes});
+}
+
+// A parameter goes before a rule, a rule before the model.
 Comm::Decision Comm::decided(Collective collective, const Request& request) {
   const Forced& forced = settings_.forced[index_of(collective)];
-  Candidate chosen;
-  std::string source = "model";
-  switch (forced.kind) {
-    case Forced::Kind::fallback:
-      chosen.name = "fallback";
-      source = "parameter";
-      break;
-    case Forced::Kind::file:
-      return decided_by_file(collective, forced);
-    case Forced::Kind::automatic:
-      chosen = chooser_->choose(request);
-      break;
-    case Forced::Kind::algorithm: {
-      source = "parameter";
-      AlgorithmOptions options = options_;
-      const AlgorithmOptions& given = forced.options;
-      if (given.radix > 0) options.radix = given.radix;
-      if (given.intra_radix > 0) options.intra_radix = given.intra_radix;
-      if (given.inter_radix > 0) options.inter_radix = given.inter_radix;
-      if (given.group > 0) options.group = given.group, options.group_of.clear();
-      // Ports are links of a torus; without one, more messages would only cost latency.
-      options.multiport = forced.multiport.value_or(options.multiport);
-      chosen = chooser_->price(*forced.algorithm, options, request);
-      if (!chosen.excluded.empty()) {
-        // The operation's properties may differ from call to call, what the shape refuses does not.
-        const std::string line = fmt::format("{}: {} {}; using the next component", name(collective),
-                                             forced.algorithm->name, chosen.excluded);
-        if (rank_ == 0 && !said_[index_of(collective)]) say(0, line);
-        said_[index_of(collective)] = true;
-        chosen.algorithm = nullptr;
-      }
-      break;
-    }
+  if (forced.kind != Forced::Kind::automatic) return decided_by(forced, "parameter", request);
+  if (const Rule* rule = matching_rule(request); rule != nullptr && rule->choice.kind != Forced::Kind::automatic) {
+    return decided_by(rule->choice, rule->place, request);
   }
-  Decision decision{chosen.algorithm, false, chosen.options, chosen.name, 1};
-  if (rank_ == 0 && settings_.verbose > 0) {
-    say(1,
-        fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({}, predicted {:.3g} us)", name(collective),
-                    request.bytes, ranks_, Placement{node_of_, {}}.nodes(), chosen.name, source, chosen.seconds * 1e6));
+  const Candidate chosen = chooser_->choose(request);
+  say_decision(request, chosen.name, fmt::format("model, predicted {:.3g} us", chosen.seconds * 1e6));
+  return {chosen.algorithm, nullptr, chosen.options, chosen.name, 1};
+}
+
+Comm::Decision Comm::decided_by(const Forced& choice, const std::string& source, const Request& request) {
+  if (choice.kind == Forced::Kind::file) return decided_by_file(choice.path, source, request);
+  if (choice.kind == Forced::Kind::fallback) {
+    say_decision(request, "fallback", source);
+    return {nullptr, nullptr, {}, "fallback", 1};
   }
+  const Candidate chosen = chooser_->price(*choice.algorithm, choice.over(options_), request);
+  if (!chosen.excluded.empty()) {
+    // An operation's properties may differ from call to call, what the shape refuses does not.
+    decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, chosen.excluded));
+    return {nullptr, nullptr, {}, chosen.name, 1};
+  }
+  say_decision(request, chosen.name, fmt::format("{}, predicted {:.3g} us", source, chosen.seconds * 1e6));
+  return {chosen.algorithm, nullptr, chosen.options, chosen.name, 1};
+}
+
+Comm::Decision Comm::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
+  std::string fault;
+  const LoadedProgram* const loaded = files_.load(path, request.collective, rank_, ranks_, agreement_, &fault);
+  Decision decision{nullptr, loaded, {}, "file:" + path, 1};
+  if (loaded == nullptr) {
+    if (!fault.empty()) say(0, fmt::format("{}: {}; using the next component", name(request.collective), fault));
+    declined_[index_of(request.collective)] = true;
+    return decision;
+  }
+  const Rank root = loaded->program.shape().root;
+  const std::string unfit = rooted(request.collective) && root != request.root
+                                ? fmt::format("has root {}, the call {}", root, request.root)
+                                : unfit_for(loaded->properties, request);
+  if (!unfit.empty()) {
+    decline_once(request.collective, fmt::format("{} {}", path, unfit));
+    decision.file = nullptr;
+    return decision;
+  }
+  say_decision(request, decision.name, source);
   return decision;
 }
 
-// Every rank loads its own section; if one cannot, none uses the file, and the lowest such rank says why.
-Comm::Decision Comm::decided_by_file(Collective collective, const Forced& forced) {
-  std::optional<Program>& program = from_file_[index_of(collective)];
-  Decision decision{nullptr, true, {}, "file:" + forced.path, 1};
-  if (program) return decision;
-  std::string fault;
-  long long checksum = 0;
-  try {
-    const ScheduleHeader header = read_header(forced.path);
-    checksum = header.checksum;
-    if (header.shape.collective != collective)
-      fault = fmt::format("{} is a schedule of {}", forced.path, name(header.shape.collective));
-    else if (header.shape.ranks != ranks_)
-      fault = fmt::format("{} is for {} ranks, this communicator has {}", forced.path, header.shape.ranks, ranks_);
-    else
-      program = read_program(forced.path, rank_);
-  } catch (const std::exception& error) {
-    fault = error.what();
-  }
-  long long failing = fault.empty() ? ranks_ : rank_, least = checksum, most = -checksum;
-  for (long long* value : {&failing, &least, &most}) {
-    if (callbacks_.agree != nullptr && callbacks_.agree(callbacks_.context, value) != 0) failing = 0;
-  }
-  if (failing == ranks_ && least == -most) {
-    if (rank_ == 0) say(1, fmt::format("{} on {} ranks: {} (parameter)", name(collective), ranks_, decision.name));
-    return decision;
-  }
-  if (failing == ranks_) {
-    failing = 0;
-    fault = fmt::format("ranks see different files at {}", forced.path);
-  }
-  if (failing == rank_) say(0, fmt::format("{}: {}; using the next component", name(collective), fault));
-  program.reset();
-  declined_[index_of(collective)] = true;
-  decision.file = false;
-  return decision;
+void Comm::decline_once(Collective collective, const std::string& line) {
+  bool& said = said_[index_of(collective)];
+  if (rank_ == 0 && !said) say(0, fmt::format("{}: {}; using the next component", name(collective), line));
+  said = true;
+}
+
+void Comm::say_decision(const Request& request, const std::string& what, const std::string& source) const {
+  if (rank_ != 0 || settings_.verbose == 0) return;
+  say(1, fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({})", name(request.collective), request.bytes, ranks_,
+                     Placement{node_of_, {}}.nodes(), what, source));
 }
 
 bool Comm::serves(Collective collective, const colltopo_call& call) {
   if (!ready_) first_call();
   if (declined_[index_of(collective)]) return false;
   const Decision& decision = decide(collective, call);
-  return decision.file || decision.algorithm != nullptr;
+  return decision.file != nullptr || decision.algorithm != nullptr;
 }
 
 int Comm::run(Collective collective, const colltopo_call& call) {
@@ -254,9 +257,9 @@ int Comm::run(Collective collective, const colltopo_call& call) {
 }
 
 Program Comm::program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe) {
-  if (decision.file) {
-    in_place_safe = false;  // only the whole schedule could tell
-    return *from_file_[index_of(collective)];
+  if (decision.file != nullptr) {
+    in_place_safe = decision.file->properties.in_place;
+    return decision.file->program;
   }
   Shape shape{collective, ranks_, 1, rooted(collective) ? root : 0};
   shape.chunks = decision.algorithm->chunks(shape, decision.options);

@@ -11,6 +11,8 @@
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
 #include "execution/counters.h"
+#include "execution/rules.h"
+#include "execution/schedule_files.h"
 #include "execution/settings.h"
 #include "transport/callbacks.h"
 
@@ -42,8 +44,8 @@ class Comm {
   };
   /// What was decided for calls of one size.
   struct Decision {
-    const Algorithm* algorithm = nullptr;  // null: declined, unless `file`
-    bool file = false;
+    const Algorithm* algorithm = nullptr;
+    const LoadedProgram* file = nullptr;  // both null: declined
     AlgorithmOptions options;
     std::string name;
     int segments = 1;
@@ -70,7 +72,13 @@ class Comm {
   void find_groups();
   const Decision& decide(Collective collective, const colltopo_call& call);
   Decision decided(Collective collective, const Request& request);
-  Decision decided_by_file(Collective collective, const Forced& forced);
+  /// The choice of a parameter or rule (`source`).
+  Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
+  Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
+  const Rule* matching_rule(const Request& request) const;
+  void load_rules();
+  void decline_once(Collective collective, const std::string& line);
+  void say_decision(const Request& request, const std::string& what, const std::string& source) const;
   Served* served(Collective collective, const colltopo_call& call, const Decision& decision);
   Program program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe);
   int run_served(Collective collective, const colltopo_call& call, Served& served, int segments);
@@ -89,7 +97,9 @@ class Comm {
   std::array<Recent, k_collectives> recent_;
   std::unordered_map<DecisionKey, Decision, DecisionHash> decisions_;
   std::unordered_map<std::string, std::unique_ptr<Served>> plans_;
-  std::array<std::optional<Program>, k_collectives> from_file_;
+  Agreement agreement_;
+  ScheduleFiles files_;
+  std::optional<Rules> rules_;
   std::vector<std::byte> copied_input_;
   Fallbacks fallbacks_;
 };

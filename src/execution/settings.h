@@ -10,17 +10,9 @@
 #include "colltopo/choice.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
+#include "execution/forced.h"
 
 namespace colltopo {
-
-/// How a collective is to be served.
-struct Forced {
-  enum class Kind { automatic, fallback, algorithm, file } kind = Kind::automatic;
-  const Algorithm* algorithm = nullptr;
-  AlgorithmOptions options;  // given with the name: "tra:radix=4"
-  std::optional<bool> multiport;
-  std::string path;  // of a schedule file
-};
 
 /// Which ranks share a group for tra2.
 struct Grouping {
@@ -35,6 +27,7 @@ struct Settings {
   Machine machine;
   std::string topology;
   std::vector<int> dimensions;  // of `topology`
+  std::string rules;            // path of a rules file
   std::size_t segment_bytes = 0;
   Pace pace = Pace::free;
   int verbose = 0;

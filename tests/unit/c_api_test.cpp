@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <fstream>
 #include <numeric>
+#include <sstream>
 
 #include "colltopo/algorithms.h"
 #include "colltopo/text.h"
@@ -166,7 +167,7 @@ TEST(CApi, a_wrong_setting_declines_its_collective_alone_and_says_what_is_allowe
     EXPECT_EQ(checked_alltoall(2, rank, comm, 1), COLLTOPO_DECLINED);
     EXPECT_EQ(checked_allreduce(2, rank, comm, 1), COLLTOPO_SUCCESS);
   });
-  EXPECT_EQ(all.agreements(), 2);
+  EXPECT_EQ(all.agreements(), 3);  // who has a fault, and the least and the largest hash
 }
 
 TEST(CApi, wrong_settings_are_named_with_what_is_allowed) {
@@ -355,6 +356,116 @@ TEST(CApi, schedule_files_are_loaded_or_refused_by_all_ranks_alike) {
   });
   ASSERT_EQ(one.said.size(), 1u);
   EXPECT_THAT(one.said, Each(HasSubstr("different settings")));
+}
+
+std::string written(const std::string& name, const std::string& text) {
+  const std::string path = testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(CApi, a_file_serves_only_what_its_proof_allows) {
+  const std::string path = testing::TempDir() + "c_api_ring.sched";
+  std::ofstream(path) << [] {
+    std::ostringstream out;
+    write_schedule(out, generate(*algorithm_named("ring"), {Collective::allreduce, 3, 1, 0}, {}));
+    return out.str();
+  }();
+  Ranks all(3);
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "allreduce_algorithm", ("file:" + path).c_str());
+    EXPECT_EQ(checked_allreduce(3, rank, comm, 4), COLLTOPO_SUCCESS);
+    std::vector<std::int64_t> input(2), output(2);
+    colltopo_call call = call_of(input.data(), output.data(), 2);
+    call.op_properties = 0;  // does not commute, and a ring does not keep the order of ranks
+    EXPECT_EQ(colltopo_allreduce(comm, &call), COLLTOPO_DECLINED);
+    EXPECT_EQ(checked_allreduce(3, rank, comm, 5), COLLTOPO_SUCCESS);
+  });
+  EXPECT_THAT(all.said, testing::ElementsAre(HasSubstr("does not keep the order of ranks")));
+
+  const std::string wrong = testing::TempDir() + "c_api_wrong.sched";
+  {
+    Schedule schedule = generate(*algorithm_named("ring"), {Collective::allreduce, 2, 1, 0}, {});
+    ProgramBuilder lazy(schedule.shape, 1);  // sends and receives nothing that it should
+    lazy.copy({{Buffer::input, 0, 2}}, {{Buffer::output, 0, 2}});
+    schedule.programs[1] = std::move(lazy).build();
+    std::ofstream out(wrong);
+    write_schedule(out, schedule);
+  }
+  Ranks pair(2);
+  pair.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "allreduce_algorithm", ("file:" + wrong).c_str());
+    EXPECT_EQ(checked_allreduce(2, rank, comm, 4), COLLTOPO_DECLINED);
+  });
+  EXPECT_EQ(pair.sends(), 0);
+  EXPECT_THAT(pair.said, testing::ElementsAre(HasSubstr("c_api_wrong.sched is wrong: ")));
+}
+
+TEST(CApi, a_file_with_a_root_serves_calls_with_that_root) {
+  const std::string path = testing::TempDir() + "c_api_root.sched";
+  {
+    std::ofstream out(path);
+    write_schedule(out, generate(*algorithm_named("binomial"), {Collective::bcast, 3, 1, 1}, {}));
+  }
+  Ranks all(3);
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "bcast_algorithm", ("file:" + path).c_str());
+    for (const int root : {1, 2}) {
+      std::vector<std::int64_t> buffer = rank == root ? input_of(root, 9) : std::vector<std::int64_t>(9, -1);
+      colltopo_call call = call_of(nullptr, buffer.data(), 9);
+      call.root = root;
+      EXPECT_EQ(colltopo_bcast(comm, &call), root == 1 ? COLLTOPO_SUCCESS : COLLTOPO_DECLINED);
+      if (root == 1) {
+        EXPECT_EQ(buffer, input_of(root, 9));
+      }
+    }
+  });
+  EXPECT_THAT(all.said, testing::ElementsAre(HasSubstr("has root 1, the call 2")));
+}
+
+TEST(CApi, rules_choose_by_ranks_and_bytes_and_leave_the_rest_to_the_model) {
+  const std::string path = written("c_api_rules.json", R"({
+    "rule_file_version": 3, "module": "topo",
+    "collectives": {"allreduce": [
+      {"comm_size_max": 3, "rules": [{"alg": "fallback"}]},
+      {"comm_size_min": 4, "comm_size_max": 8, "comm_rank_distribution": "single-node", "rules": [
+        {"msg_size_max": 64, "alg": "recursive-doubling"},
+        {"msg_size_min": 65, "msg_size_max": "inf", "alg": "ring", "seg_size": 128}]}]}})");
+  Ranks four(4);
+  four.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "rules", path.c_str());
+    colltopo_comm_set(comm, "verbose", "1");
+    EXPECT_EQ(checked_allreduce(4, rank, comm, 8), COLLTOPO_SUCCESS);
+    EXPECT_EQ(checked_allreduce(4, rank, comm, 100), COLLTOPO_SUCCESS);
+  });
+  EXPECT_THAT(four.said,
+              testing::ElementsAre(HasSubstr("recursive-doubling (" + path + ": collectives.allreduce[1].rules[0]"),
+                                   HasSubstr("ring (" + path + ": collectives.allreduce[1].rules[1]")));
+  Ranks three(3);
+  three.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "rules", path.c_str());
+    EXPECT_EQ(checked_allreduce(3, rank, comm, 8), COLLTOPO_DECLINED);
+  });
+  Ranks forced(3);
+  forced.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "rules", path.c_str());
+    colltopo_comm_set(comm, "allreduce_algorithm", "ring");
+    EXPECT_EQ(checked_allreduce(3, rank, comm, 8), COLLTOPO_SUCCESS);  // a parameter goes before a rule
+  });
+}
+
+TEST(CApi, wrong_rules_are_refused_by_all_ranks_with_the_place) {
+  const std::string path =
+      written("c_api_bad_rules.json", R"({"collectives": {"alltoall": [{"rules": [{"alg": "swing"}]}]}})");
+  Ranks all(3);
+  all.run([&](int rank, colltopo_comm* comm) {
+    EXPECT_EQ(colltopo_comm_set(comm, "rules", path.c_str()), COLLTOPO_SUCCESS);
+    EXPECT_EQ(checked_alltoall(3, rank, comm, 1), COLLTOPO_DECLINED);
+    EXPECT_EQ(checked_allreduce(3, rank, comm, 1), COLLTOPO_DECLINED);
+  });
+  EXPECT_THAT(
+      all.said,
+      testing::ElementsAre(HasSubstr(path + ": collectives.alltoall[0].rules[0].alg is 'swing'; must be one of auto")));
 }
 
 TEST(CApi, segments_and_steps_give_the_same_values) {

@@ -1,0 +1,96 @@
+#include "execution/forced.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <charconv>
+#include <vector>
+
+#include "colltopo/error.h"
+
+namespace colltopo {
+
+int whole_number(std::string_view name, std::string_view value, int least, int most) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc{} || end != value.data() + value.size() || number < least || number > most) {
+    throw Error(fmt::format("{} is '{}'; must be a whole number from {} to {}", name, value, least, most));
+  }
+  return number;
+}
+
+namespace {
+
+std::string names_of(Collective collective) {
+  std::vector<std::string_view> names = {"auto", "fallback", "file:PATH"};
+  for (const Algorithm& algorithm : algorithms()) {
+    if (serves(algorithm, collective)) names.push_back(algorithm.name);
+  }
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// One option of "tra:radix=4,group=2".
+void set_option(std::string_view setting, std::string_view text, Forced& forced) {
+  AlgorithmOptions& options = forced.options;
+  const std::size_t equals = text.find('=');
+  const std::string_view key = text.substr(0, equals);
+  const std::string_view value = equals == std::string_view::npos ? std::string_view{} : text.substr(equals + 1);
+  constexpr int k_most = 1 << 24;
+  const std::string place = fmt::format("{} of {}", key, setting);
+  if (key == "radix")
+    options.radix = whole_number(place, value, 2, k_most);
+  else if (key == "intra-radix" || key == "intra_radix")
+    options.intra_radix = whole_number(place, value, 2, k_most);
+  else if (key == "inter-radix" || key == "inter_radix")
+    options.inter_radix = whole_number(place, value, 2, k_most);
+  else if (key == "group")
+    options.group = whole_number(place, value, 1, k_most);
+  else if (key == "multiport")
+    forced.multiport = whole_number(place, value, 0, 1) == 1;
+  else
+    throw Error(
+        fmt::format("{} has option '{}'; must be radix, intra-radix, inter-radix, group or multiport", setting, text));
+}
+
+}  // namespace
+
+AlgorithmOptions Forced::over(AlgorithmOptions given) const {
+  if (options.radix > 0) given.radix = options.radix;
+  if (options.intra_radix > 0) given.intra_radix = options.intra_radix;
+  if (options.inter_radix > 0) given.inter_radix = options.inter_radix;
+  if (options.group > 0) {
+    given.group = options.group;
+    given.group_of.clear();
+  }
+  given.multiport = multiport.value_or(given.multiport);
+  return given;
+}
+
+Forced forced_from(std::string_view place, Collective collective, std::string_view value) {
+  Forced forced;
+  if (value.empty() || value == "auto") return forced;
+  if (value == "fallback") {
+    forced.kind = Forced::Kind::fallback;
+    return forced;
+  }
+  if (value.starts_with("file:")) {
+    forced.kind = Forced::Kind::file;
+    forced.path = value.substr(5);
+    if (forced.path.empty()) throw Error(fmt::format("{} is 'file:' without a path", place));
+    return forced;
+  }
+  const std::size_t colon = value.find(':');
+  forced.kind = Forced::Kind::algorithm;
+  forced.algorithm = algorithm_named(value.substr(0, colon));
+  if (forced.algorithm == nullptr || !serves(*forced.algorithm, collective)) {
+    throw Error(fmt::format("{} is '{}'; must be one of {}", place, value, names_of(collective)));
+  }
+  for (std::string_view rest = colon == std::string_view::npos ? "" : value.substr(colon + 1); !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    set_option(place, rest.substr(0, comma), forced);
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return forced;
+}
+
+}  // namespace colltopo

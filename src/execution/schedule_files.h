@@ -1,0 +1,49 @@
+// Schedule files that a communicator runs: loaded by all ranks or by none.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+
+#include "colltopo/algorithms.h"
+#include "colltopo/colltopo.h"
+
+namespace colltopo {
+
+/// Whether all ranks can do something. Each says what it found; the lowest rank with a fault is named to everybody.
+class Agreement {
+ public:
+  Agreement(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
+      : rank_(rank), ranks_(ranks), callbacks_(callbacks) {}
+
+  /// The smallest value of all ranks; the caller's own where ranks cannot be asked.
+  long long least(long long value) const;
+  /// True when no rank has a fault and all have the same checksum (not negative). Otherwise *fault is what this rank
+  /// should say: empty on all ranks but one.
+  bool all_good(std::string* fault, long long checksum) const;
+
+ private:
+  Rank rank_, ranks_;
+  colltopo_callbacks callbacks_;
+};
+
+/// One rank's program of a file, and what the whole schedule's proof found.
+struct LoadedProgram {
+  Program program;
+  Properties properties;
+};
+
+class ScheduleFiles {
+ public:
+  /// Collective over the communicator unless the file is loaded already. Null when some rank cannot use the file;
+  /// *fault is then as Agreement's. Of a reduction, rank 0 proves the whole schedule, since which operations it may
+  /// serve depends on all programs; other files were proved when they were made, and their seals say that they are the
+  /// same.
+  const LoadedProgram* load(const std::string& path, Collective collective, Rank rank, Rank ranks,
+                            const Agreement& agreement, std::string* fault);
+  const LoadedProgram& loaded(const std::string& path) const { return programs_.at(path); }
+
+ private:
+  std::unordered_map<std::string, LoadedProgram> programs_;
+};
+
+}  // namespace colltopo
