@@ -26,8 +26,8 @@ Variable variable_at(int index) {
   MPI_T_enum enumeration = MPI_T_ENUM_NULL;
   Variable variable;
   const int status = MPI_T_pvar_get_info(index, name.data(), &name_length, &verbosity, &variable.variable_class,
-                                         &variable.type, &enumeration, nullptr, &description_length,
-                                         &variable.bound_to, &readonly, &continuous, &atomic);
+                                         &variable.type, &enumeration, nullptr, &description_length, &variable.bound_to,
+                                         &readonly, &continuous, &atomic);
   // Variables of components that are closed again stay in the list without their description.
   if (status == MPI_SUCCESS) variable.name = name.data();
   return variable;

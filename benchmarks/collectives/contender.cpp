@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::string_view k_calls_of = "calls_";
 
-// A setting of one collective when coll/topo has one of that name (coll_topo_alltoall_radix), else of all (coll_topo_group).
+// A setting of one collective when coll/topo has one of that name (coll_topo_alltoall_radix), else of all
+// (coll_topo_group).
 std::string parameter_of(Kind kind, const std::string& option) {
   const std::string own = fmt::format("coll_topo_{}_{}", name_of(kind).parameter, option);
   const std::string shared = "coll_topo_" + option;
@@ -20,8 +21,10 @@ std::string parameter_of(Kind kind, const std::string& option) {
   if (has_parameter(shared)) return shared;
   if (!has_parameter("coll_topo_priority"))
     throw std::invalid_argument("coll/topo is not loaded: source env.sh of the build folder, or compare native only");
-  throw std::invalid_argument(fmt::format("coll/topo has neither {} nor {}; ompi_info --param coll topo --level 9 lists "
-                                          "what it has", own, shared));
+  throw std::invalid_argument(
+      fmt::format("coll/topo has neither {} nor {}; ompi_info --param coll topo --level 9 lists "
+                  "what it has",
+                  own, shared));
 }
 
 std::vector<std::string> parts_between_colons(const std::string& text) {
@@ -56,8 +59,8 @@ Contender::Contender(const std::string& text, Kind kind) : name_(text) {
   }
   for (const InfoKey& key : keys_)
     if (key.value.size() >= MPI_MAX_INFO_VAL)
-      throw std::invalid_argument(fmt::format("{} is longer than the {} characters that MPI allows", key.key,
-                                              MPI_MAX_INFO_VAL - 1));
+      throw std::invalid_argument(
+          fmt::format("{} is longer than the {} characters that MPI allows", key.key, MPI_MAX_INFO_VAL - 1));
   comm_ = duplicate();
 }
 
@@ -97,8 +100,8 @@ Served ServedSince::now() const {
 std::string complaint(const Contender& contender, const Served& served, unsigned long long calls, int ranks) {
   const bool must = contender.server() == Server::topo && ranks > 1;  // Open MPI asks no component to serve one rank
   if (must && served.by_topo != calls)
-    return fmt::format("coll/topo served {} of {} calls by {}; --mca coll_topo_verbose 1 says why", served.by_topo, calls,
-                       contender.name());
+    return fmt::format("coll/topo served {} of {} calls by {}; --mca coll_topo_verbose 1 says why", served.by_topo,
+                       calls, contender.name());
   if (contender.server() == Server::previous && served.by_topo != 0)
     return fmt::format("coll/topo served {} of {} calls that were {}'s", served.by_topo, calls, contender.name());
   return {};

@@ -52,20 +52,29 @@ std::uint64_t contributed(Reduction reduction, Element element, std::uint64_t se
       if (static_cast<std::uint64_t>(rank) >= k_values) return 0;
       return any % (1 + k_values / std::min(all, k_values));
     }
-    case Reduction::prod: return (static_cast<std::uint64_t>(rank) + index + seed) % all < index % 6 ? 2 : 1;
-    default: return any % k_values;
+    case Reduction::prod:
+      return (static_cast<std::uint64_t>(rank) + index + seed) % all < index % 6 ? 2 : 1;
+    default:
+      return any % k_values;
   }
 }
 
 std::uint64_t combined(Reduction reduction, std::uint64_t a, std::uint64_t b) {
   switch (reduction) {
-    case Reduction::sum: return a + b;
-    case Reduction::prod: return a * b;
-    case Reduction::min: return std::min(a, b);
-    case Reduction::max: return std::max(a, b);
-    case Reduction::band: return a & b;
-    case Reduction::bor: return a | b;
-    case Reduction::bxor: return a ^ b;
+    case Reduction::sum:
+      return a + b;
+    case Reduction::prod:
+      return a * b;
+    case Reduction::min:
+      return std::min(a, b);
+    case Reduction::max:
+      return std::max(a, b);
+    case Reduction::band:
+      return a & b;
+    case Reduction::bor:
+      return a | b;
+    case Reduction::bxor:
+      return a ^ b;
   }
   return 0;
 }
@@ -79,24 +88,36 @@ std::uint64_t reduced(const Case& what, std::uint64_t seed, int ranks, std::size
 
 MPI_Datatype datatype(Element element) {
   switch (element) {
-    case Element::int8: return MPI_INT8_T;
-    case Element::int32: return MPI_INT32_T;
-    case Element::int64: return MPI_INT64_T;
-    case Element::float32: return MPI_FLOAT;
-    case Element::float64: return MPI_DOUBLE;
+    case Element::int8:
+      return MPI_INT8_T;
+    case Element::int32:
+      return MPI_INT32_T;
+    case Element::int64:
+      return MPI_INT64_T;
+    case Element::float32:
+      return MPI_FLOAT;
+    case Element::float64:
+      return MPI_DOUBLE;
   }
   return MPI_DATATYPE_NULL;
 }
 
 MPI_Op operation(Reduction reduction) {
   switch (reduction) {
-    case Reduction::sum: return MPI_SUM;
-    case Reduction::prod: return MPI_PROD;
-    case Reduction::min: return MPI_MIN;
-    case Reduction::max: return MPI_MAX;
-    case Reduction::band: return MPI_BAND;
-    case Reduction::bor: return MPI_BOR;
-    case Reduction::bxor: return MPI_BXOR;
+    case Reduction::sum:
+      return MPI_SUM;
+    case Reduction::prod:
+      return MPI_PROD;
+    case Reduction::min:
+      return MPI_MIN;
+    case Reduction::max:
+      return MPI_MAX;
+    case Reduction::band:
+      return MPI_BAND;
+    case Reduction::bor:
+      return MPI_BOR;
+    case Reduction::bxor:
+      return MPI_BXOR;
   }
   return MPI_OP_NULL;
 }
@@ -104,11 +125,16 @@ MPI_Op operation(Reduction reduction) {
 template <class Body>
 auto with_type(Element element, Body body) {
   switch (element) {
-    case Element::int8: return body(std::int8_t{});
-    case Element::int32: return body(std::int32_t{});
-    case Element::int64: return body(std::int64_t{});
-    case Element::float32: return body(float{});
-    case Element::float64: break;
+    case Element::int8:
+      return body(std::int8_t{});
+    case Element::int32:
+      return body(std::int32_t{});
+    case Element::int64:
+      return body(std::int64_t{});
+    case Element::float32:
+      return body(float{});
+    case Element::float64:
+      break;
   }
   return body(double{});
 }
@@ -184,13 +210,27 @@ void Exchange::call(MPI_Comm comm) {
   const MPI_Datatype type = datatype(case_.element);
   const MPI_Op op = operation(case_.reduction);
   switch (case_.kind) {
-    case Kind::alltoall: MPI_Alltoall(in, count, type, out, count, type, comm); break;
-    case Kind::allgather: MPI_Allgather(in, count, type, out, count, type, comm); break;
-    case Kind::allreduce: MPI_Allreduce(in, out, count, type, op, comm); break;
-    case Kind::reduce_scatter: MPI_Reduce_scatter(in, out, counts_.data(), type, op, comm); break;
-    case Kind::reduce_scatter_block: MPI_Reduce_scatter_block(in, out, count, type, op, comm); break;
-    case Kind::bcast: MPI_Bcast(out, count, type, case_.root, comm); break;
-    case Kind::reduce: MPI_Reduce(in, out, count, type, op, case_.root, comm); break;
+    case Kind::alltoall:
+      MPI_Alltoall(in, count, type, out, count, type, comm);
+      break;
+    case Kind::allgather:
+      MPI_Allgather(in, count, type, out, count, type, comm);
+      break;
+    case Kind::allreduce:
+      MPI_Allreduce(in, out, count, type, op, comm);
+      break;
+    case Kind::reduce_scatter:
+      MPI_Reduce_scatter(in, out, counts_.data(), type, op, comm);
+      break;
+    case Kind::reduce_scatter_block:
+      MPI_Reduce_scatter_block(in, out, count, type, op, comm);
+      break;
+    case Kind::bcast:
+      MPI_Bcast(out, count, type, case_.root, comm);
+      break;
+    case Kind::reduce:
+      MPI_Reduce(in, out, count, type, op, case_.root, comm);
+      break;
   }
 }
 
@@ -209,14 +249,21 @@ Wrong Exchange::compare_as(std::uint64_t seed) const {
   for (std::size_t i = 0; has_result && i < output_count_; ++i) {
     std::uint64_t value = 0;
     switch (case_.kind) {
-      case Kind::alltoall: value = moved(seed, static_cast<int>(i / case_.count), rank_, i % case_.count); break;
-      case Kind::allgather: value = moved(seed, static_cast<int>(i / case_.count), 0, i % case_.count); break;
-      case Kind::bcast: value = moved(seed, case_.root, 0, i); break;
+      case Kind::alltoall:
+        value = moved(seed, static_cast<int>(i / case_.count), rank_, i % case_.count);
+        break;
+      case Kind::allgather:
+        value = moved(seed, static_cast<int>(i / case_.count), 0, i % case_.count);
+        break;
+      case Kind::bcast:
+        value = moved(seed, case_.root, 0, i);
+        break;
       case Kind::reduce_scatter:
       case Kind::reduce_scatter_block:
         value = reduced(case_, seed, ranks_, static_cast<std::size_t>(rank_) * case_.count + i);
         break;
-      default: value = reduced(case_, seed, ranks_, i);
+      default:
+        value = reduced(case_, seed, ranks_, i);
     }
     const T found = element_at<T>(output_, i);
     if (found != static_cast<T>(value))

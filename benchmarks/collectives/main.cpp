@@ -1,5 +1,6 @@
-// colltopo-bench: is a collective right, and how fast is it against another way to run it? Several algorithms take turns
-// in one process; coll/topo's own counters must agree about who served the calls, because a silent fallback is fast too.
+// colltopo-bench: is a collective right, and how fast is it against another way to run it? Several algorithms take
+// turns in one process; coll/topo's own counters must agree about who served the calls, because a silent fallback is
+// fast too.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -70,8 +71,7 @@ void check_values(const Job& job, const Case& what, Row& row) {
       const Wrong wrong = exchange.compare(values);
       if (!any_rank(job, wrong.elements != 0)) continue;
       row.correct = false;
-      const std::string text =
-          wrong.elements == 0 ? "" : fmt::format("{} wrong: {}", wrong.elements, wrong.first);
+      const std::string text = wrong.elements == 0 ? "" : fmt::format("{} wrong: {}", wrong.elements, wrong.first);
       for (const std::string& line : said_by_ranks(job, text)) row.complaints.push_back(line);
       return;
     }
@@ -165,16 +165,17 @@ void print_header(const Job& job, const Options& options) {
   fmt::print("{} ranks; times of a call in us; {}\n\n", job.ranks,
              options.algorithms.size() == 2 ? "ratio: median of the paired blocks, row's time by the other's"
                                             : "algorithms one after the other");
-  fmt::print("{:<21}{:>6}  {:<26}{:>11}{:>11}{:>11}{:>8}  {:<9}{}\n", "collective", "bytes", "algorithm", "median", "p10",
-             "p90", "ratio", "values", "served by");
+  fmt::print("{:<21}{:>6}  {:<26}{:>11}{:>11}{:>11}{:>8}  {:<9}{}\n", "collective", "bytes", "algorithm", "median",
+             "p10", "p90", "ratio", "values", "served by");
 }
 
 void print_row(const Options& options, const Case& what, std::size_t bytes, const Row& row) {
   const std::string ratio = row.timing.ratio > 0 ? fmt::format("{:.3f}", row.timing.ratio) : "-";
   const char* values = !row.correct ? "WRONG" : options.check ? "right" : "-";
-  fmt::print("{:<21}{:>6}  {:<26}{:>11.3f}{:>11.3f}{:>11.3f}{:>8}  {:<9}{}\n", name_of(what.kind).name, size_text(bytes),
-             row.contender->name(), row.timing.call_us.median, row.timing.call_us.p10, row.timing.call_us.p90, ratio,
-             values, row.served.by_topo > 0 ? "topo " + row.served.algorithm : "Open MPI");
+  fmt::print("{:<21}{:>6}  {:<26}{:>11.3f}{:>11.3f}{:>11.3f}{:>8}  {:<9}{}\n", name_of(what.kind).name,
+             size_text(bytes), row.contender->name(), row.timing.call_us.median, row.timing.call_us.p10,
+             row.timing.call_us.p90, ratio, values,
+             row.served.by_topo > 0 ? "topo " + row.served.algorithm : "Open MPI");
   std::cout.flush();
 }
 
@@ -183,10 +184,11 @@ nlohmann::ordered_json report_overhead(const Job& job, const Options& options, c
   std::string algorithm = options.algorithms.front();
   if (algorithm == "native" && options.algorithms.size() > 1) algorithm = options.algorithms[1];
   if (job.rank == 0 && !options.json)
-    fmt::print("\ncost of coll/topo ({}), {} fresh communicators; times in us, memory of one communicator on rank 0\n\n"
-               "{:<21}{:>6}{:>12}{:>12}{:>12}{:>8}{:>10}{:>10}{:>10}{:>12}{:>12}\n",
-               algorithm, options.overhead_communicators, "collective", "bytes", "first call", "cached call", "native",
-               "ratio", "messages", "us per op", "plan hits", "B created", "B used");
+    fmt::print(
+        "\ncost of coll/topo ({}), {} fresh communicators; times in us, memory of one communicator on rank 0\n\n"
+        "{:<21}{:>6}{:>12}{:>12}{:>12}{:>8}{:>10}{:>10}{:>10}{:>12}{:>12}\n",
+        algorithm, options.overhead_communicators, "collective", "bytes", "first call", "cached call", "native",
+        "ratio", "messages", "us per op", "plan hits", "B created", "B used");
   for (const Kind kind : options.collectives)
     for (const std::size_t bytes : options.sizes) {
       const Element element = element_for(options, bytes);
@@ -231,8 +233,8 @@ bool bench(const Job& job, const Options& options, const Counters& counters) {
         results.push_back(json_of(job, options, what, bytes, row));
         if (table) print_row(options, what, bytes, row);
         for (const std::string& line : row.complaints)
-          std::cerr << fmt::format("colltopo-bench: {} {} {} bytes: {}\n", name_of(kind).name, row.contender->name(), bytes,
-                                   line);
+          std::cerr << fmt::format("colltopo-bench: {} {} {} bytes: {}\n", name_of(kind).name, row.contender->name(),
+                                   bytes, line);
       }
     }
   }

@@ -19,7 +19,8 @@ constexpr const char* k_about =
     "Times collectives of this MPI job, one algorithm or two against each other, and checks their results.\n"
     "Run it under mpirun. BYTES is what a rank has for each other rank (alltoall), contributes (allgather), receives\n"
     "(reduce_scatter, reduce_scatter_block), or the whole vector (allreduce, bcast, reduce).\n"
-    "An algorithm is a name of coll/topo with options (tra:radix=4, tra2:group=4, swing, file:PATH), auto (what coll/topo\n"
+    "An algorithm is a name of coll/topo with options (tra:radix=4, tra2:group=4, swing, file:PATH), auto (what "
+    "coll/topo\n"
     "chooses), fallback (coll/topo passing every call on) or native (Open MPI without coll/topo).\n"
     "Exit status: 0 good, 1 a value is wrong or another module than asked for served the calls, 2 usage.";
 
@@ -55,11 +56,11 @@ void check_options(const Options& options, int ranks) {
   for (const std::size_t bytes : options.sizes) {
     const Element element = element_for(options, bytes);
     if (bytes / size_of(element) > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-      throw std::invalid_argument(fmt::format("--bytes {} has more elements of {} than an int counts", size_text(bytes),
-                                              name_of(element)));
+      throw std::invalid_argument(
+          fmt::format("--bytes {} has more elements of {} than an int counts", size_text(bytes), name_of(element)));
     if (bitwise && !is_integer(element))
-      throw std::invalid_argument(fmt::format("--op: bitwise operations need --type int8, int32 or int64, not {}",
-                                              name_of(element)));
+      throw std::invalid_argument(
+          fmt::format("--op: bitwise operations need --type int8, int32 or int64, not {}", name_of(element)));
   }
 }
 
@@ -79,8 +80,10 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   std::string sizes = "8,1K,64K";
   std::string algorithm = "auto";
   std::string versus;
-  const std::map<std::string, Element> types = {{"int8", Element::int8},     {"int32", Element::int32},
-                                                {"int64", Element::int64},   {"float", Element::float32},
+  const std::map<std::string, Element> types = {{"int8", Element::int8},
+                                                {"int32", Element::int32},
+                                                {"int64", Element::int64},
+                                                {"float", Element::float32},
                                                 {"double", Element::float64}};
   const std::map<std::string, Reduction> reductions = {
       {"sum", Reduction::sum},   {"prod", Reduction::prod}, {"min", Reduction::min},  {"max", Reduction::max},
@@ -95,8 +98,10 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   app.add_flag("--check", options.check, "compare every element of every rank with values computed by hand");
   app.add_flag("--json", options.json, "one JSON object on standard output");
   app.add_option("--iterations", options.effort.calls, "timed calls per algorithm and size; 0: about 0.3 s of them")
-      ->check(CLI::Range(0L, 100000000L))->capture_default_str();
-  app.add_option("--warmup", options.effort.warmup, "calls before them")->check(CLI::Range(0L, 1000000L))
+      ->check(CLI::Range(0L, 100000000L))
+      ->capture_default_str();
+  app.add_option("--warmup", options.effort.warmup, "calls before them")
+      ->check(CLI::Range(0L, 1000000L))
       ->capture_default_str();
   app.add_option("--type", options.element, "element type; else the widest of double, int32, int8 that divides BYTES")
       ->transform(CLI::CheckedTransformer(types));
@@ -104,7 +109,9 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   app.add_option("--root", options.root, "of bcast and reduce")->capture_default_str();
   app.add_option("--overhead", options.overhead_communicators,
                  "also print what coll/topo costs: first and cached call, memory over N fresh communicators")
-      ->expected(0, 1)->default_str("32")->check(CLI::Range(1, 1000));
+      ->expected(0, 1)
+      ->default_str("32")
+      ->check(CLI::Range(1, 1000));
   try {
     app.parse(argc, argv);
     options.collectives = kinds_from(collectives);

@@ -11,15 +11,15 @@
 namespace colltopo::bench {
 
 struct Overhead {
-  double first_call_us = 0;     // median over the fresh communicators: settings agreed, plan made, call done
-  double cached_call_us = 0;    // median
-  double native_call_us = 0;    // the same call without coll/topo, in alternating blocks
-  double cached_ratio = 0;      // paired
-  double messages_per_call = 0; // sent by this rank
-  double cached_op_us = 0;      // cached call by the messages sent and received in it
-  double plan_hit_share = 0;    // of the timed calls
-  double created_bytes = 0;     // per communicator: MPI_Comm_dup_with_info, less what it takes without coll/topo
-  double used_bytes = 0;        // per communicator: its first call, less what it takes without coll/topo
+  double first_call_us = 0;      // median over the fresh communicators: settings agreed, plan made, call done
+  double cached_call_us = 0;     // median
+  double native_call_us = 0;     // the same call without coll/topo, in alternating blocks
+  double cached_ratio = 0;       // paired
+  double messages_per_call = 0;  // sent by this rank
+  double cached_op_us = 0;       // cached call by the messages sent and received in it
+  double plan_hit_share = 0;     // of the timed calls
+  double created_bytes = 0;      // per communicator: MPI_Comm_dup_with_info, less what it takes without coll/topo
+  double used_bytes = 0;         // per communicator: its first call, less what it takes without coll/topo
 };
 
 /// Collective. `communicators`: how many fresh duplicates the memory is averaged over.

@@ -24,7 +24,8 @@ std::size_t size_from(std::string_view text) {
   }
   const bool overflows = number > (std::numeric_limits<std::size_t>::max() >> shift);
   if (error != std::errc{} || !unit.empty() || number == 0 || overflows)
-    throw std::invalid_argument(fmt::format("\"{}\" is not a size: expected a number above 0 with K, M or G, as 4M", text));
+    throw std::invalid_argument(
+        fmt::format("\"{}\" is not a size: expected a number above 0 with K, M or G, as 4M", text));
   return number << shift;
 }
 

@@ -1,5 +1,6 @@
 // Times of collectives. One sample is a block of calls between two looks at the clock; a call costs what it costs the
-// slowest rank. Contenders alternate block by block (A B, B A, A B ...), so that drift of a shared machine falls on both.
+// slowest rank. Contenders alternate block by block (A B, B A, A B ...), so that drift of a shared machine falls on
+// both.
 #pragma once
 
 #include <mpi.h>

@@ -73,15 +73,12 @@ void Distributed::make_first_lines() {
   const fftw_iodim64 there = dimension(lines, plan_.grid.nz, plan_.line_length);
   const fftw_iodim64 back = dimension(lines, plan_.line_length, plan_.grid.nz);
   if (plan_.transform == Transform::r2c) {
-    first_forward_.reset(
-        fftw_plan_guru64_dft_r2c(1, &line, 1, &there, field_.get(), fftw(local_), FFTW_ESTIMATE));
+    first_forward_.reset(fftw_plan_guru64_dft_r2c(1, &line, 1, &there, field_.get(), fftw(local_), FFTW_ESTIMATE));
     first_backward_.reset(fftw_plan_guru64_dft_c2r(1, &line, 1, &back, fftw(local_), field_.get(), FFTW_ESTIMATE));
   } else {
     fftw_complex* field = reinterpret_cast<fftw_complex*>(field_.get());
-    first_forward_.reset(
-        fftw_plan_guru64_dft(1, &line, 1, &there, field, fftw(local_), FFTW_FORWARD, FFTW_ESTIMATE));
-    first_backward_.reset(
-        fftw_plan_guru64_dft(1, &line, 1, &back, fftw(local_), field, FFTW_BACKWARD, FFTW_ESTIMATE));
+    first_forward_.reset(fftw_plan_guru64_dft(1, &line, 1, &there, field, fftw(local_), FFTW_FORWARD, FFTW_ESTIMATE));
+    first_backward_.reset(fftw_plan_guru64_dft(1, &line, 1, &back, fftw(local_), field, FFTW_BACKWARD, FFTW_ESTIMATE));
   }
   if (!first_forward_ || !first_backward_) throw std::runtime_error("FFTW has no plan for the lines along z");
 }

@@ -70,8 +70,8 @@ class Distributed {
   std::unique_ptr<Complex[], FftwFree> arrays_[2];
   Complex* local_ = nullptr;
   Complex* spare_ = nullptr;
-  LinesPlan first_forward_;   // field to local array, along z
-  LinesPlan first_backward_;  // and back
+  LinesPlan first_forward_;          // field to local array, along z
+  LinesPlan first_backward_;         // and back
   std::vector<LinesPlan> forward_;   // [stage]; null for exchanges
   std::vector<LinesPlan> backward_;  // [stage]
   std::vector<Exchange> back_;       // [stage]: the exchanges reversed

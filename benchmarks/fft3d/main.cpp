@@ -1,5 +1,6 @@
-// colltopo-fft3d: a distributed 3D Fourier transform whose exchanges are MPI_Alltoall, the application of paper 001 (Fan
-// et al., VI) in three dimensions. It knows nothing of coll/topo: how the exchanges run is the MPI library's business.
+// colltopo-fft3d: a distributed 3D Fourier transform whose exchanges are MPI_Alltoall, the application of paper 001
+// (Fan et al., VI) in three dimensions. It knows nothing of coll/topo: how the exchanges run is the MPI library's
+// business.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -109,13 +110,15 @@ void print_text(const Options& options, const Result& result) {
              options.transform == Transform::c2c ? "c2c" : "r2c", options.grid.nx, options.grid.ny, options.grid.nz,
              options.decomposition == Decomposition::slab ? "slabs" : "pencils", options.processes.rows,
              options.processes.columns, result.ranks, traffic.nodes, traffic.nodes == 1 ? "" : "s");
-  fmt::print("forward and backward, median of {}, slowest rank: {:.3f} ms (compute {:.3f}, pack {:.3f}, exchange {:.3f})\n",
-             options.iterations, result.times.total * 1e3, parts.compute * 1e3, parts.pack * 1e3, parts.exchange * 1e3);
+  fmt::print(
+      "forward and backward, median of {}, slowest rank: {:.3f} ms (compute {:.3f}, pack {:.3f}, exchange {:.3f})\n",
+      options.iterations, result.times.total * 1e3, parts.compute * 1e3, parts.pack * 1e3, parts.exchange * 1e3);
   if (traffic.topo_calls > 0)
-    fmt::print("exchanges: {} all-to-all per rank, by coll/topo ({}; {} of {} calls): {} messages with {} bytes, of them\n"
-               "  {} messages with {} bytes between nodes\n", result.exchanges, traffic.topo_algorithm, traffic.topo_calls,
-               traffic.calls, traffic.topo.messages, traffic.topo.bytes, traffic.topo.messages_between_nodes,
-               traffic.topo.bytes_between_nodes);
+    fmt::print(
+        "exchanges: {} all-to-all per rank, by coll/topo ({}; {} of {} calls): {} messages with {} bytes, of them\n"
+        "  {} messages with {} bytes between nodes\n",
+        result.exchanges, traffic.topo_algorithm, traffic.topo_calls, traffic.calls, traffic.topo.messages,
+        traffic.topo.bytes, traffic.topo.messages_between_nodes, traffic.topo.bytes_between_nodes);
   else
     fmt::print("exchanges: {} all-to-all per rank, by Open MPI without coll/topo\n", result.exchanges);
   if (options.verify)
@@ -126,8 +129,8 @@ void print_text(const Options& options, const Result& result) {
 int run(const Options& options, int rank, int ranks) {
   Result result;
   result.ranks = ranks;
-  Distributed transform(
-      plan_for(options.grid, options.transform, options.decomposition, options.processes, rank), MPI_COMM_WORLD);
+  Distributed transform(plan_for(options.grid, options.transform, options.decomposition, options.processes, rank),
+                        MPI_COMM_WORLD);
   result.exchanges = transform.exchanges();
   if (options.verify) {
     result.errors = verify(transform, MPI_COMM_WORLD);

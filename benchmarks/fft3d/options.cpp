@@ -16,7 +16,8 @@ namespace colltopo::fft3d {
 namespace {
 
 constexpr const char* k_about =
-    "Transforms a 3D field forward and backward (FFTW for the lines, MPI_Alltoall for the exchanges) and says where the\n"
+    "Transforms a 3D field forward and backward (FFTW for the lines, MPI_Alltoall for the exchanges) and says where "
+    "the\n"
     "time went and, where coll/topo served the exchanges, how many messages crossed nodes. Run it under mpirun.\n"
     "Exit status: 0 good, 1 the transform is wrong, 2 usage or a grid that does not divide.";
 
@@ -35,8 +36,8 @@ std::vector<std::size_t> sides_from(const std::string& option, const std::string
     at = next == end ? end : next + 1;
   }
   if (at != end || values.size() != sides)
-    throw std::invalid_argument(
-        fmt::format("{} \"{}\" is not {} numbers above 0, as {}", option, text, sides, sides == 3 ? "64x64x64" : "2x4"));
+    throw std::invalid_argument(fmt::format("{} \"{}\" is not {} numbers above 0, as {}", option, text, sides,
+                                            sides == 3 ? "64x64x64" : "2x4"));
   return values;
 }
 
@@ -56,10 +57,12 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       ->transform(CLI::CheckedTransformer(decompositions));
   app.add_option("--transform", options.transform, "c2c or r2c")->transform(CLI::CheckedTransformer(transforms));
   app.add_option("--process-grid", processes, "rows x columns of a pencil decomposition, as 2x4; else chosen");
-  app.add_option("--iterations", options.iterations, "timed pairs of transforms")->check(CLI::Range(1, 1000000))
+  app.add_option("--iterations", options.iterations, "timed pairs of transforms")
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--warmup", options.warmup, "pairs before them")->check(CLI::Range(0, 1000000))->capture_default_str();
-  app.add_option("--counted", options.counted, "pairs after them whose messages are counted")->check(CLI::Range(1, 1000000))
+  app.add_option("--counted", options.counted, "pairs after them whose messages are counted")
+      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_flag("--verify", options.verify, "compare with a serial transform of the whole field on rank 0");
   app.add_flag("--json", options.json, "one JSON object on standard output");
@@ -76,8 +79,8 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
     options.processes = process_grid(options.grid, options.decomposition, ranks, options.processes);
     const Plan plan = plan_for(options.grid, options.transform, options.decomposition, options.processes, 0);
     if (plan.storage > k_side_most)
-      throw std::invalid_argument(fmt::format("grid {} leaves {} points per rank, more than an int counts; use more ranks",
-                                              grid, plan.storage));
+      throw std::invalid_argument(fmt::format(
+          "grid {} leaves {} points per rank, more than an int counts; use more ranks", grid, plan.storage));
   } catch (const CLI::ParseError& error) {
     if (rank == 0) app.exit(error);
     return {std::nullopt, error.get_exit_code() == 0 ? 0 : 2};

@@ -77,7 +77,8 @@ ProcessGrid process_grid(const Grid& grid, Decomposition decomposition, int rank
   if (decomposition == Decomposition::slab) asked = {ranks, 1};
   if (asked.rows != 0) {
     if (asked.rows * asked.columns != ranks)
-      throw std::invalid_argument(fmt::format("a process grid of {}x{} is not {} ranks", asked.rows, asked.columns, ranks));
+      throw std::invalid_argument(
+          fmt::format("a process grid of {}x{} is not {} ranks", asked.rows, asked.columns, ranks));
     if (const std::string why = obstacle(grid, asked); !why.empty())
       throw std::invalid_argument(fmt::format("grid {}x{}x{}: {}", grid.nx, grid.ny, grid.nz, why));
     return asked;
@@ -112,7 +113,8 @@ Plan plan_for(const Grid& grid, Transform transform, Decomposition decomposition
   plan.line_length = nz;
   plan.spectrum_extents = {grid.ny / rows, nz / columns, grid.nx};
   plan.spectrum_first = {row * plan.spectrum_extents[0], column * plan.spectrum_extents[1], 0};
-  plan.stages = decomposition == Decomposition::slab ? slab_stages(grid, nz, rows) : pencil_stages(grid, nz, rows, columns);
+  plan.stages =
+      decomposition == Decomposition::slab ? slab_stages(grid, nz, rows) : pencil_stages(grid, nz, rows, columns);
   // Every stage holds the same points in another order.
   plan.storage = plan.extents[0] * plan.extents[1] * nz;
   return plan;

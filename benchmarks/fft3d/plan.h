@@ -69,13 +69,13 @@ struct Plan {
   Grid grid;
   Transform transform = Transform::c2c;
   ProcessGrid processes;
-  std::array<std::size_t, 3> first{};   // x, y, z of this rank's first point of the field
-  std::array<std::size_t, 3> extents{}; // of its part of the field
-  std::size_t line_length = 0;          // complex numbers that a transformed z line takes, with padding
-  std::vector<Stage> stages;            // after the z lines, forward
+  std::array<std::size_t, 3> first{};             // x, y, z of this rank's first point of the field
+  std::array<std::size_t, 3> extents{};           // of its part of the field
+  std::size_t line_length = 0;                    // complex numbers that a transformed z line takes, with padding
+  std::vector<Stage> stages;                      // after the z lines, forward
   std::array<std::size_t, 3> spectrum_first{};    // y, z, x: the spectrum has x contiguous
   std::array<std::size_t, 3> spectrum_extents{};  // y, z, x; z with padding
-  std::size_t storage = 0;              // complex numbers that any stage needs
+  std::size_t storage = 0;                        // complex numbers that any stage needs
 };
 
 /// How many z frequencies there are: nz, or nz/2+1 of a real field.

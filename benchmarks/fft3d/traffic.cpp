@@ -37,9 +37,7 @@ std::set<std::string> node_names(MPI_Comm comm) {
 
 }  // namespace
 
-TrafficMeter::TrafficMeter(MPI_Comm comm) : comm_(comm) {
-  nodes_ = static_cast<int>(node_names(comm).size());
-}
+TrafficMeter::TrafficMeter(MPI_Comm comm) : comm_(comm) { nodes_ = static_cast<int>(node_names(comm).size()); }
 
 void TrafficMeter::begin() { counters_before_ = counters_.values(); }
 
@@ -51,8 +49,8 @@ TrafficReport TrafficMeter::end(unsigned long long calls) {
   TrafficReport report;
   report.nodes = nodes_;
   report.has_topo = counters_.any();
-  report.topo = summed({grown["messages"], grown["bytes_sent"], grown["messages_between_nodes"],
-                        grown["bytes_between_nodes"]}, comm_);
+  report.topo = summed(
+      {grown["messages"], grown["bytes_sent"], grown["messages_between_nodes"], grown["bytes_between_nodes"]}, comm_);
   const std::array<unsigned long long, 2> mine = {calls, grown["calls"]};
   std::array<unsigned long long, 2> all{};
   MPI_Reduce(mine.data(), all.data(), 2, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, comm_);

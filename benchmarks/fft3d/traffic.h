@@ -23,7 +23,7 @@ struct TrafficReport {
   bool has_topo = false;              // coll/topo is loaded
   Traffic topo;                       // what it sent
   unsigned long long calls = 0;       // MPI_Alltoall calls of all ranks
-  unsigned long long topo_calls = 0; // of them served by coll/topo
+  unsigned long long topo_calls = 0;  // of them served by coll/topo
   std::string topo_algorithm;
 };
 

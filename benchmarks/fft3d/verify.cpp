@@ -49,8 +49,8 @@ std::vector<Complex> serial_spectrum(const Grid& grid, Transform transform) {
   const fftw_plan plan =
       transform == Transform::r2c
           ? fftw_plan_dft_r2c_3d(side(grid.nx), side(grid.ny), side(grid.nz), field.data(), out, FFTW_ESTIMATE)
-          : fftw_plan_dft_3d(side(grid.nx), side(grid.ny), side(grid.nz),
-                             reinterpret_cast<fftw_complex*>(field.data()), out, FFTW_FORWARD, FFTW_ESTIMATE);
+          : fftw_plan_dft_3d(side(grid.nx), side(grid.ny), side(grid.nz), reinterpret_cast<fftw_complex*>(field.data()),
+                             out, FFTW_FORWARD, FFTW_ESTIMATE);
   fftw_execute(plan);
   fftw_destroy_plan(plan);
   return spectrum;
@@ -66,7 +66,8 @@ double largest_difference(const Box& box, std::span<const Complex> part, const G
         const Complex expected = serial[((x0 + x) * grid.ny + y0 + y) * nz + z0 + z];
         const double difference = std::abs(part[(y * z_count + z) * x_count + x] - expected);
         // A comparison with NaN is false: it must not pass for a small difference.
-        if (!(difference <= largest)) largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
+        if (!(difference <= largest))
+          largest = std::isnan(difference) ? std::numeric_limits<double>::infinity() : difference;
       }
   return largest;
 }

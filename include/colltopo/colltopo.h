@@ -17,123 +17,124 @@ extern "C" {
 typedef struct colltopo_comm colltopo_comm;
 
 enum {
-    COLLTOPO_SUCCESS = 0,
-    /* Nobody has communicated: the caller's previous implementation must serve the call, on every rank. */
-    COLLTOPO_DECLINED = -1,
-    /* Wrong setting or argument; colltopo_last_error() says what. */
-    COLLTOPO_INVALID = -2
-    /* Any other value is an error code that a callback returned. */
+  COLLTOPO_SUCCESS = 0,
+  /* Nobody has communicated: the caller's previous implementation must serve the call, on every rank. */
+  COLLTOPO_DECLINED = -1,
+  /* Wrong setting or argument; colltopo_last_error() says what. */
+  COLLTOPO_INVALID = -2
+  /* Any other value is an error code that a callback returned. */
 };
 
 enum {
-    COLLTOPO_ALLTOALL,
-    COLLTOPO_ALLGATHER,
-    COLLTOPO_REDUCE_SCATTER, /* also reduce_scatter_block */
-    COLLTOPO_ALLREDUCE,
-    COLLTOPO_BCAST,
-    COLLTOPO_REDUCE,
-    COLLTOPO_COLLECTIVES
+  COLLTOPO_ALLTOALL,
+  COLLTOPO_ALLGATHER,
+  COLLTOPO_REDUCE_SCATTER, /* also reduce_scatter_block */
+  COLLTOPO_ALLREDUCE,
+  COLLTOPO_BCAST,
+  COLLTOPO_REDUCE,
+  COLLTOPO_COLLECTIVES
 };
 
 /* Levels of locality that ranks can be grouped by. */
 enum { COLLTOPO_NODE, COLLTOPO_PACKAGE, COLLTOPO_NUMA, COLLTOPO_L3, COLLTOPO_LEVELS };
 
 /* Return 0, or the caller's own error code (such as MPI_ERR_TRUNCATE), which colltopo_run hands back. Messages between
- * two ranks must be matched in the order in which they are sent and received; `collective` tells calls apart (for tags). */
+ * two ranks must be matched in the order in which they are sent and received; `collective` tells calls apart (for
+ * tags). */
 typedef struct colltopo_callbacks {
-    void *context;
-    /* Nonblocking; *request is NULL on return when the message is done with already. */
-    int (*send)(void *context, const void *data, size_t bytes, int peer, int lane, int collective, void **request);
-    int (*recv)(void *context, void *data, size_t bytes, int peer, int lane, int collective, void **request);
-    /* Sets *request to NULL when complete. */
-    int (*test)(void *context, void **request);
-    /* Gives up a request after an error, without waiting. */
-    void (*abandon)(void *context, void **request);
-    /* Moves communication on. */
-    void (*progress)(void *context);
-    /* Collective over the communicator, through the previous implementation; used at the first call only.
-     * agree: *value becomes the smallest value of all ranks. */
-    int (*agree)(void *context, long long *value);
-    /* Collective: group_of[rank] becomes a number shared by the ranks of one node, package, ... (a COLLTOPO_ level). A rank
-     * that is not bound belongs to its node's first one. NULL: every rank is on one node. */
-    int (*locality)(void *context, int level, int *group_of);
-    /* One line without newline. level 0: a warning; 1: per communicator and collective; 2: per call. Called on one rank only:
-     * on rank 0 for what all ranks know, on the lowest rank that is concerned for anything else. */
-    void (*say)(void *context, int level, const char *line);
+  void* context;
+  /* Nonblocking; *request is NULL on return when the message is done with already. */
+  int (*send)(void* context, const void* data, size_t bytes, int peer, int lane, int collective, void** request);
+  int (*recv)(void* context, void* data, size_t bytes, int peer, int lane, int collective, void** request);
+  /* Sets *request to NULL when complete. */
+  int (*test)(void* context, void** request);
+  /* Gives up a request after an error, without waiting. */
+  void (*abandon)(void* context, void** request);
+  /* Moves communication on. */
+  void (*progress)(void* context);
+  /* Collective over the communicator, through the previous implementation; used at the first call only.
+   * agree: *value becomes the smallest value of all ranks. */
+  int (*agree)(void* context, long long* value);
+  /* Collective: group_of[rank] becomes a number shared by the ranks of one node, package, ... (a COLLTOPO_ level). A
+   * rank that is not bound belongs to its node's first one. NULL: every rank is on one node. */
+  int (*locality)(void* context, int level, int* group_of);
+  /* One line without newline. level 0: a warning; 1: per communicator and collective; 2: per call. Called on one rank
+   * only: on rank 0 for what all ranks know, on the lowest rank that is concerned for anything else. */
+  void (*say)(void* context, int level, const char* line);
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */
-colltopo_comm *colltopo_comm_create(int rank, int ranks, const colltopo_callbacks *callbacks);
-void colltopo_comm_free(colltopo_comm *comm);
+colltopo_comm* colltopo_comm_create(int rank, int ranks, const colltopo_callbacks* callbacks);
+void colltopo_comm_free(colltopo_comm* comm);
 
-/* A setting by its name in docs/open-mpi.md ("alltoall_algorithm", "alltoall_radix", "group", "verbose" ...), before the
- * first collective call. All ranks must be given equal settings: they compare them once, at the first call, and decline
- * for ever when they differ. COLLTOPO_INVALID leaves the communicator as it was and makes the collective that the
- * setting is about (all of them, if it is about all) decline for ever, saying so once. */
-int colltopo_comm_set(colltopo_comm *comm, const char *name, const char *value);
+/* A setting by its name in docs/open-mpi.md ("alltoall_algorithm", "alltoall_radix", "group", "verbose" ...), before
+ * the first collective call. All ranks must be given equal settings: they compare them once, at the first call, and
+ * decline for ever when they differ. COLLTOPO_INVALID leaves the communicator as it was and makes the collective that
+ * the setting is about (all of them, if it is about all) decline for ever, saying so once. */
+int colltopo_comm_set(colltopo_comm* comm, const char* name, const char* value);
 
 /* The names of all settings, their defaults and one line about each; NULL after the last. */
 typedef struct colltopo_setting {
-    const char *name;
-    const char *default_value;
-    const char *about;
+  const char* name;
+  const char* default_value;
+  const char* about;
 } colltopo_setting;
-const colltopo_setting *colltopo_settings(void); /* ended by an entry whose name is NULL */
+const colltopo_setting* colltopo_settings(void); /* ended by an entry whose name is NULL */
 
 /* Properties of a reduction that decide which schedules are right for it. All ranks must give equal values. */
 enum {
-    COLLTOPO_OP_COMMUTATIVE = 1,
-    COLLTOPO_OP_ASSOCIATIVE_BITS = 2 /* any order gives the same bits (integers, min and max of integers, logical) */
+  COLLTOPO_OP_COMMUTATIVE = 1,
+  COLLTOPO_OP_ASSOCIATIVE_BITS = 2 /* any order gives the same bits (integers, min and max of integers, logical) */
 };
 
 /* Buffers are contiguous bytes. What decides the algorithm (count * element_size, counts, root, op_properties) must be
  * equal on all ranks; pointers and in_place may differ where MPI lets them. */
 typedef struct colltopo_call {
-    const void *input; /* not read when in_place */
-    void *output;
-    int in_place;         /* input data is where MPI_IN_PLACE has it in output */
-    size_t count;         /* elements per shard (alltoall, allgather, reduce_scatter) or of the vector */
-    const size_t *counts; /* reduce_scatter: elements of each rank's shard; NULL: count each */
-    size_t element_size;  /* bytes; chunks are never cut inside an element */
-    int root;             /* bcast, reduce. bcast: the root's data is in `output`, as in MPI_Bcast */
-    int op_properties;
-    int (*reduce)(void *context, const void *source, void *target, size_t elements); /* target = source op target */
-    void *reduce_context;
+  const void* input; /* not read when in_place */
+  void* output;
+  int in_place;         /* input data is where MPI_IN_PLACE has it in output */
+  size_t count;         /* elements per shard (alltoall, allgather, reduce_scatter) or of the vector */
+  const size_t* counts; /* reduce_scatter: elements of each rank's shard; NULL: count each */
+  size_t element_size;  /* bytes; chunks are never cut inside an element */
+  int root;             /* bcast, reduce. bcast: the root's data is in `output`, as in MPI_Bcast */
+  int op_properties;
+  int (*reduce)(void* context, const void* source, void* target, size_t elements); /* target = source op target */
+  void* reduce_context;
 } colltopo_call;
 
 /* COLLTOPO_SUCCESS, COLLTOPO_DECLINED or a callback's error code. */
-int colltopo_alltoall(colltopo_comm *comm, const colltopo_call *call);
-int colltopo_allgather(colltopo_comm *comm, const colltopo_call *call);
-int colltopo_reduce_scatter(colltopo_comm *comm, const colltopo_call *call);
-int colltopo_allreduce(colltopo_comm *comm, const colltopo_call *call);
-int colltopo_bcast(colltopo_comm *comm, const colltopo_call *call);
-int colltopo_reduce(colltopo_comm *comm, const colltopo_call *call);
+int colltopo_alltoall(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_allgather(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_reduce_scatter(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_allreduce(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_bcast(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call);
 
 /* Whether the call would be served (1) or declined (0), for callers that must pack data first. Same on all ranks;
  * collective at a communicator's first call, like the calls themselves. Of `call`, pointers are not looked at. */
-int colltopo_serves(colltopo_comm *comm, int collective, const colltopo_call *call);
+int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call);
 
-/* Counts a call as left to the previous implementation, for a caller that remembers what was declined: an equal call (what
- * decides is listed at colltopo_call) is declined again as long as the communicator lives. */
-void colltopo_passed_on(colltopo_comm *comm);
+/* Counts a call as left to the previous implementation, for a caller that remembers what was declined: an equal call
+ * (what decides is listed at colltopo_call) is declined again as long as the communicator lives. */
+void colltopo_passed_on(colltopo_comm* comm);
 
 /* Why the last colltopo_comm_set of this thread failed; "" if none did. */
-const char *colltopo_last_error(void);
+const char* colltopo_last_error(void);
 
 /* Counters of this process, for MPI_T: "calls", "bytes", "fallbacks", "plan_hits", "messages", "bytes_sent",
  * "messages_between_nodes", "bytes_between_nodes", then "calls_ALGORITHM" for each algorithm. Each communicator counts
  * for itself, so counting costs no atomic operation; a value is the sum over all communicators, past ones included. */
 typedef struct colltopo_counter {
-    const char *name;
-    const char *about;
+  const char* name;
+  const char* about;
 } colltopo_counter;
-const colltopo_counter *colltopo_counters(void); /* ended by an entry whose name is NULL */
+const colltopo_counter* colltopo_counters(void);         /* ended by an entry whose name is NULL */
 unsigned long long colltopo_counter_value(size_t index); /* of the index-th entry; any thread at any time */
 
 /* Bytes of memory that a communicator holds now. */
-size_t colltopo_comm_memory(const colltopo_comm *comm);
+size_t colltopo_comm_memory(const colltopo_comm* comm);
 
-const char *colltopo_version(void);
+const char* colltopo_version(void);
 
 #ifdef __cplusplus
 }

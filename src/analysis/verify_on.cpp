@@ -112,7 +112,8 @@ std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topol
     return violations.take();
   }
   if (!schedule.topology.empty() && schedule.topology != fingerprint(topology))
-    violations.add(-1, "its routes are those of topology {}; {} is {}", schedule.topology, topology.name(), fingerprint(topology));
+    violations.add(-1, "its routes are those of topology {}; {} is {}", schedule.topology, topology.name(),
+                   fingerprint(topology));
   for (const Route& route : schedule.routes) check_route(route, topology, violations);
   check_messages_have_routes(schedule, violations);
   // A route with unknown links has nothing to say about cycles.

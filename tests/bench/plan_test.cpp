@@ -71,8 +71,10 @@ struct Size {
 
 void PrintTo(const Size& size, std::ostream* out) {
   const Grid& grid = size.grid;
-  *out << grid.nx << "x" << grid.ny << "x" << grid.nz << (size.decomposition == Decomposition::slab ? " slab" : " pencil")
-       << (size.transform == Transform::c2c ? " c2c " : " r2c ") << size.processes.rows << "x" << size.processes.columns;
+  *out << grid.nx << "x" << grid.ny << "x" << grid.nz
+       << (size.decomposition == Decomposition::slab ? " slab" : " pencil")
+       << (size.transform == Transform::c2c ? " c2c " : " r2c ") << size.processes.rows << "x"
+       << size.processes.columns;
 }
 
 class EveryPoint : public testing::TestWithParam<Size> {};
@@ -114,15 +116,14 @@ TEST_P(EveryPoint, arrives_where_its_name_says_and_comes_back) {
   EXPECT_EQ(local, before);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Plans, EveryPoint,
-    testing::Values(Size{{6, 6, 5}, Decomposition::slab, Transform::c2c, {3, 1}},
-                    Size{{8, 4, 7}, Decomposition::slab, Transform::r2c, {4, 1}},
-                    Size{{40, 20, 33}, Decomposition::slab, Transform::c2c, {2, 1}},
-                    Size{{6, 12, 8}, Decomposition::pencil, Transform::c2c, {2, 4}},
-                    Size{{6, 12, 8}, Decomposition::pencil, Transform::r2c, {3, 2}},
-                    Size{{5, 4, 9}, Decomposition::pencil, Transform::r2c, {1, 4}},
-                    Size{{4, 4, 3}, Decomposition::pencil, Transform::c2c, {4, 1}}));
+INSTANTIATE_TEST_SUITE_P(Plans, EveryPoint,
+                         testing::Values(Size{{6, 6, 5}, Decomposition::slab, Transform::c2c, {3, 1}},
+                                         Size{{8, 4, 7}, Decomposition::slab, Transform::r2c, {4, 1}},
+                                         Size{{40, 20, 33}, Decomposition::slab, Transform::c2c, {2, 1}},
+                                         Size{{6, 12, 8}, Decomposition::pencil, Transform::c2c, {2, 4}},
+                                         Size{{6, 12, 8}, Decomposition::pencil, Transform::r2c, {3, 2}},
+                                         Size{{5, 4, 9}, Decomposition::pencil, Transform::r2c, {1, 4}},
+                                         Size{{4, 4, 3}, Decomposition::pencil, Transform::c2c, {4, 1}}));
 
 TEST(ProcessGrid, is_the_nearest_to_a_square_that_divides) {
   const ProcessGrid eight = process_grid({64, 64, 64}, Decomposition::pencil, 8, {});

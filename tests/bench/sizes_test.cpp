@@ -23,7 +23,8 @@ TEST(Sizes, ranges_double_and_end_at_or_below_their_end) {
 }
 
 TEST(Sizes, what_is_no_size_is_refused) {
-  for (const char* text : {"", "0", "x", "4X", "8K8", "-8", "8,,16", "8,", "64:8", "99999999999999999999", "17179869184G"})
+  for (const char* text :
+       {"", "0", "x", "4X", "8K8", "-8", "8,,16", "8,", "64:8", "99999999999999999999", "17179869184G"})
     EXPECT_THROW(sizes_from(text), std::invalid_argument) << text;
 }
 

@@ -152,7 +152,8 @@ TEST(VerifyOn, routes_belong_to_the_topology_they_were_made_for) {
   Schedule schedule = routed(direct_alltoall(4), line);
   schedule.topology = fingerprint(line);
   EXPECT_THAT(verify_on(schedule, topology_of("mesh:4/bandwidth:10Gbps")), IsEmpty());
-  EXPECT_THAT(verify_on(schedule, topology_of("ring:4")).at(0).what, HasSubstr("its routes are those of topology 4h0s6l-"));
+  EXPECT_THAT(verify_on(schedule, topology_of("ring:4")).at(0).what,
+              HasSubstr("its routes are those of topology 4h0s6l-"));
   schedule.routes.clear();
   EXPECT_THAT(verify_on(schedule, topology_of("ring:4")), IsEmpty());
 }
