@@ -67,33 +67,41 @@ Fallbacks::~Fallbacks() {
   std::erase(all.fallbacks, this);
 }
 
-const std::vector<colltopo_counter>& counter_table() {
-  static const auto* const table = [] {
-    auto* names = new std::deque<std::string>;  // lives as long as the process, as the table does
-    auto* rows = new std::vector<colltopo_counter>{
-        {"calls", "collective calls that colltopo served"},
-        {"bytes", "bytes of the shards or vectors of those calls"},
-        {"fallbacks", "calls left to the previous implementation"},
-        {"plan_hits", "calls whose plan was in the cache"},
-        {"messages", "point-to-point messages sent"},
-        {"bytes_sent", "bytes of those messages"},
-        {"messages_between_nodes", "messages sent to another node"},
-        {"bytes_between_nodes", "bytes of those messages"},
-    };
-    const auto add = [&](std::string_view algorithm) {
-      std::string identifier(algorithm);
-      std::ranges::replace(identifier, '-', '_');
-      names->push_back("calls_" + identifier);
-      const char* name = names->back().c_str();
-      names->push_back(fmt::format("calls served by {}", algorithm));
-      rows->push_back({name, names->back().c_str()});
-    };
+namespace {
+
+// Rows point into the names.
+struct Table {
+  std::deque<std::string> names;
+  std::vector<colltopo_counter> rows = {
+      {"calls", "collective calls that colltopo served"},
+      {"bytes", "bytes of the shards or vectors of those calls"},
+      {"fallbacks", "calls left to the previous implementation"},
+      {"plan_hits", "calls whose plan was in the cache"},
+      {"messages", "point-to-point messages sent"},
+      {"bytes_sent", "bytes of those messages"},
+      {"messages_between_nodes", "messages sent to another node"},
+      {"bytes_between_nodes", "bytes of those messages"},
+  };
+
+  Table() {
     for (const Algorithm& algorithm : algorithms()) add(algorithm.name);
     add("file");
-    rows->push_back({nullptr, nullptr});
-    return rows;
-  }();
-  return *table;
+    rows.push_back({nullptr, nullptr});
+  }
+  const char* kept(std::string text) { return names.emplace_back(std::move(text)).c_str(); }
+  void add(std::string_view algorithm) {
+    std::string identifier(algorithm);
+    std::ranges::replace(identifier, '-', '_');
+    const char* const name = kept("calls_" + identifier);
+    rows.push_back({name, kept(fmt::format("calls served by {}", algorithm))});
+  }
+};
+
+}  // namespace
+
+const std::vector<colltopo_counter>& counter_table() {
+  static const auto* const table = new Table;  // as the registry
+  return table->rows;
 }
 
 unsigned long long counter_value(std::size_t index) {
