@@ -82,7 +82,7 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
   return std::move(program).build();
 }
 
-Program bcast_or_reduce(const Shape& shape, Program bcast, Step steps) {
+Program bcast_or_reduce(const Shape& shape, const Program& bcast, Step steps) {
   return shape.collective == Collective::reduce ? reduce_from(bcast, steps) : bcast;
 }
 

@@ -61,6 +61,7 @@ std::vector<Point> grid_places(const Topology& topology) {
 std::vector<Point> circle_places(const Topology& topology) {
   const double radius = std::max(110.0, topology.hosts() * 2.6 * k_radius / (2 * std::numbers::pi));
   std::vector<Point> places;
+  places.reserve(static_cast<std::size_t>(topology.hosts()) + static_cast<std::size_t>(topology.switches()));
   for (NodeId host = 0; host < topology.hosts(); ++host)
     places.push_back(on_circle({0, 0}, radius, host, topology.hosts()));
   for (NodeId i = 0; i < topology.switches(); ++i)

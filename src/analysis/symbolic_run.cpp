@@ -10,11 +10,7 @@ constexpr std::size_t index_of(Rank rank) { return static_cast<std::size_t>(rank
 }  // namespace
 
 SymbolicRun::SymbolicRun(const Schedule& schedule, bool in_place, std::vector<Violation>& violations)
-    : schedule_(schedule),
-      shape_(schedule.shape),
-      in_place_(in_place),
-      violations_(violations),
-      symbols_(schedule.shape) {
+    : schedule_(schedule), shape_(schedule.shape), violations_(violations), symbols_(schedule.shape) {
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
     cells_.emplace_back(shape_, rank, schedule.programs[index_of(rank)].scratch(), in_place);
     memory_.emplace_back(cells_.back().size(), k_nothing);

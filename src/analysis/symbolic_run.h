@@ -47,7 +47,6 @@ class SymbolicRun {
 
   const Schedule& schedule_;
   const Shape& shape_;
-  bool in_place_;
   std::vector<Violation>& violations_;
   Symbols symbols_;
   std::vector<Cells> cells_;                 // [rank]

@@ -22,7 +22,7 @@ class Cells {
   std::size_t size() const { return size_; }
   std::size_t at(Buffer buffer, Chunk chunk) const {
     const Chunk base = buffer == Buffer::input ? input_ : buffer == Buffer::output ? 0 : scratch_;
-    return static_cast<std::size_t>(base + chunk);
+    return static_cast<std::size_t>(base) + static_cast<std::size_t>(chunk);
   }
 
  private:
