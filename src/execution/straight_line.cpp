@@ -4,13 +4,6 @@
 
 namespace colltopo {
 
-void StraightLine::clear() {
-  entries_.clear();
-  put_off_.clear();
-  requests_.clear();
-  awaited_.clear();
-}
-
 void StraightLine::add_put_off() {
   entries_.insert(entries_.end(), put_off_.begin(), put_off_.end());
   put_off_.clear();

@@ -21,7 +21,6 @@ class StraightLine {
     std::size_t offset = 0;
   };
 
-  void clear();
   /// All that `add_` takes is one piece. `awaited`: receives (by number of message, from 0) that must be complete
   /// before.
   void add_message(Action action, Rank peer, Lane lane, Place place, std::size_t bytes,

@@ -137,6 +137,16 @@ TEST(Verify, a_contribution_counted_twice_is_found) {
 
 // Third trap: steps that ranks number for themselves. Either the two ends disagree, which is a fault, or a rank has to
 // send in step 1 what it receives in step 2, which blocks a rank that goes step by step.
+TEST(Verify, a_reduction_that_leaves_a_rank_out_is_named) {
+  const Schedule schedule = made({Collective::reduce, 3, 1, 0}, [](ProgramBuilder& b, Rank rank) {
+    if (rank == 1) b.step(1).send({{Buffer::input, 0, 1}}, 0);
+    if (rank != 0) return;
+    b.copy({{Buffer::input, 0, 1}}, {{Buffer::output, 0, 1}});
+    b.step(1).recv({{Buffer::scratch, 0, 1}}, 1).reduce({{Buffer::scratch, 0, 1}}, {{Buffer::output, 0, 1}});
+  });
+  EXPECT_THAT(first_violation(schedule), HasSubstr("rank 0: output:0 ends with chunk 0 reduced over ranks 0, 1, not"));
+}
+
 TEST(Verify, steps_that_wait_for_each_other_are_not_stepped) {
   const auto relay = [](Step second_hop) {  // shard 0 -> 2 goes through rank 1
     return made({Collective::alltoall, 3, 1, 0}, [=](ProgramBuilder& b, Rank r) {
