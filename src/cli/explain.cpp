@@ -114,7 +114,7 @@ RuleQuery query_of(const Arguments& arguments, const Settings& settings, const R
 
 /// What a rule says; a choice that may not serve the call leaves it to the previous component, as in the component.
 Candidate ruled_choice(const Rule& rule, Chooser& chooser, const Settings& settings, const Request& request) {
-  const Candidate fallback{nullptr, {}, "fallback", 0, ""};
+  Candidate fallback{nullptr, {}, "fallback", 0, ""};
   if (rule.choice.kind == Forced::Kind::fallback) return fallback;
   if (rule.choice.kind == Forced::Kind::file) return {nullptr, {}, "file:" + rule.choice.path, 0, ""};
   const Candidate chosen = chooser.price(*rule.choice.algorithm, rule.choice.over(settings.options), request);
