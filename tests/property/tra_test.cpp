@@ -1,6 +1,5 @@
 // TRA: proved and run for every radix, and as many rounds and blocks as Fan et al. prove.
 
-#include <chrono>
 
 #include "colltopo/algorithms.h"
 #include "programs.h"
@@ -84,20 +83,11 @@ TEST(Tra, default_radix_is_the_square_root) {
   EXPECT_EQ(k_tra.describe({Collective::alltoall, 2, 1, 0}, {}), "radix=2");
 }
 
-TEST(Tra, one_program_of_16384_ranks_is_made_within_50_ms) {
-  double best_ms = 1e9;
-  for (int i = 0; i < 5; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    const Program program = one_program(16384, 5461, 128);
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-    best_ms = std::min(best_ms, took.count());
-    const Traffic traffic = traffic_of(program);  // the numbers of III-B
-    ASSERT_EQ(traffic.messages, 254);
-    ASSERT_EQ(traffic.chunks, 32512);
-  }
-#if defined(NDEBUG) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(best_ms, 50);
-#endif
+// How long that takes is for benchmarks/generation.cpp to say.
+TEST(Tra, one_program_of_16384_ranks_moves_what_the_paper_says) {
+  const Traffic traffic = traffic_of(one_program(16384, 5461, 128));  // the numbers of III-B
+  EXPECT_EQ(traffic.messages, 254);
+  EXPECT_EQ(traffic.chunks, 32512);
   EXPECT_EQ(traffic_of(one_program(16384, 0, 2)).chunks, 114688);
 }
 
