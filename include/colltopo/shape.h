@@ -35,7 +35,7 @@ constexpr bool rooted(Collective c) { return c == Collective::bcast || c == Coll
 ///   allgather        chunks           ranks * chunks   shard j comes from rank j
 ///   reduce_scatter   ranks * chunks   chunks           shard j is reduced to rank j
 ///   allreduce        ranks * chunks   ranks * chunks   one vector, cut into ranks * chunks chunks
-///   bcast            chunks at root   chunks           one vector, cut into `chunks`; the root's output is not written
+///   bcast            chunks at root   chunks           one vector, cut into `chunks`; the root has no output
 ///   reduce           chunks           chunks at root   one vector, cut into `chunks`
 struct Shape {
   Collective collective = Collective::alltoall;

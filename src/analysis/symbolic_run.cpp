@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 namespace colltopo {
 
 namespace {
@@ -10,7 +12,11 @@ constexpr std::size_t index_of(Rank rank) { return static_cast<std::size_t>(rank
 }  // namespace
 
 SymbolicRun::SymbolicRun(const Schedule& schedule, bool in_place, std::vector<Violation>& violations)
-    : schedule_(schedule), shape_(schedule.shape), violations_(violations), symbols_(schedule.shape) {
+    : schedule_(schedule),
+      shape_(schedule.shape),
+      in_place_(in_place),
+      violations_(violations),
+      symbols_(schedule.shape) {
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
     cells_.emplace_back(shape_, rank, schedule.programs[index_of(rank)].scratch(), in_place);
     memory_.emplace_back(cells_.back().size(), k_nothing);
@@ -65,9 +71,11 @@ void SymbolicRun::run_rank(Rank rank) {
         if (!receive(rank, next, op)) return;
         break;
       case Action::copy:
+        check_places(rank, next, op);
         write(rank, next, op.target, read(rank, next, op.source));
         break;
       case Action::reduce: {
+        check_places(rank, next, op);
         const std::vector<Symbol> source = read(rank, next, op.source);
         std::vector<Symbol> target = read(rank, next, op.target);
         for (std::size_t i = 0; i < target.size(); ++i) {
@@ -140,6 +148,29 @@ void SymbolicRun::write(Rank rank, std::uint32_t index, std::span<const Run> tar
   }
 }
 
+// In place, chunks of input and output may be the same memory: an op may move one onto itself, not onto another's
+// place.
+void SymbolicRun::check_places(Rank rank, std::uint32_t index, const Op& op) {
+  if (!in_place_) return;
+  const Cells& cells = cells_[index_of(rank)];
+  std::unordered_map<std::size_t, Chunk> read_at;  // cell -> position among the op's chunks
+  Chunk position = 0;
+  for (const Run& run : op.source) {
+    for (Chunk chunk = run.first; chunk < run.first + run.count; ++chunk)
+      read_at[cells.at(run.buffer, chunk)] = position++;
+  }
+  position = 0;
+  for (const Run& run : op.target) {
+    for (Chunk chunk = run.first; chunk < run.first + run.count; ++chunk, ++position) {
+      const auto found = read_at.find(cells.at(run.buffer, chunk));
+      if (found == read_at.end() || (op.action == Action::copy && found->second == position)) continue;
+      fault(rank, static_cast<int>(index),
+            fmt::format("writes {}:{} while it reads it, in place", name(run.buffer), chunk));
+      return;
+    }
+  }
+}
+
 void SymbolicRun::check_left_over() {
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
     const std::uint32_t next = next_op_[index_of(rank)];
@@ -160,8 +191,7 @@ void SymbolicRun::check_result() {
   const Chunk c = shape_.chunks;
   std::vector<Symbol> results(static_cast<std::size_t>(shape_.classes()), k_nothing);  // allreduce: rank 0's
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
-    const Chunk outputs =
-        shape_.collective == Collective::bcast && rank == shape_.root ? 0 : shape_.output_chunks(rank);
+    const Chunk outputs = shape_.output_chunks(rank);
     for (Chunk chunk = 0; chunk < outputs; ++chunk) {
       if (reduces(shape_.collective)) {
         const Chunk offset = shape_.collective == Collective::reduce_scatter ? rank * c : 0;

@@ -40,6 +40,7 @@ class SymbolicRun {
   bool receive(Rank rank, std::uint32_t index, const Op& op);
   void write(Rank rank, std::uint32_t index, std::span<const Run> target, const std::vector<Symbol>& symbols);
   std::vector<Symbol> read(Rank rank, std::uint32_t index, std::span<const Run> source);
+  void check_places(Rank rank, std::uint32_t index, const Op& op);
   void check_left_over();
   void check_result();
   void check_reduced(Rank rank, Chunk chunk, Chunk vector_chunk, std::vector<Symbol>& results);
@@ -47,6 +48,7 @@ class SymbolicRun {
 
   const Schedule& schedule_;
   const Shape& shape_;
+  bool in_place_;
   std::vector<Violation>& violations_;
   Symbols symbols_;
   std::vector<Cells> cells_;                 // [rank]

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "colltopo/error.h"
 #include "colltopo/text.h"
@@ -33,6 +35,12 @@ std::string group_text(const std::vector<int>& group_of) {
   std::string text;
   for (const int group : group_of) text += std::to_string(group) + ",";
   return text;
+}
+
+// Places by the order in which they first appear: a torus of nodes counts them so, whatever the caller calls them.
+void number_from_0(std::vector<int>& places) {
+  std::map<int, int> numbers;
+  for (int& place : places) place = numbers.emplace(place, static_cast<int>(numbers.size())).first->second;
 }
 
 }  // namespace
@@ -69,13 +77,24 @@ void Comm::set(std::string_view name, std::string_view value) {
   }
 }
 
+// Ranks agree twice: on their settings, which say what to find out, and on what they found.
 void Comm::first_call() {
   ready_ = true;
   node_of_.assign(static_cast<std::size_t>(ranks_), 0);
   agree_on_settings();
-  if (!std::ranges::all_of(declined_, [](bool declined) { return declined; })) load_rules();
   if (std::ranges::all_of(declined_, [](bool declined) { return declined; })) return;
-  find_groups();
+  std::string fault;
+  long long checksum = 0;
+  load_rules(&fault, &checksum);
+  if (!find_places() && fault.empty()) fault = "cannot find out which ranks share a node";
+  std::string places = group_text(node_of_) + "/" + group_text(options_.group_of);
+  checksum = (checksum ^ static_cast<long long>(std::hash<std::string>{}(places) >> 2));
+  if (!agreement_.all_good(&fault, checksum)) {
+    declined_.fill(true);
+    if (!fault.empty()) say(0, fault + "; using the next component");
+    return;
+  }
+  fit_topology();
   chooser_ = std::make_unique<Chooser>(ranks_, Placement{node_of_, settings_.dimensions}, settings_.machine, options_);
 }
 
@@ -90,34 +109,35 @@ void Comm::agree_on_settings() {
   }
 }
 
-void Comm::load_rules() {
+void Comm::load_rules(std::string* fault, long long* checksum) {
   if (settings_.rules.empty()) return;
-  std::string fault;
-  long long checksum = 0;
   try {
     rules_ = Rules::read(settings_.rules);
-    checksum = rules_->checksum();
+    *checksum = rules_->checksum();
   } catch (const std::exception& error) {
-    fault = error.what();
+    *fault = error.what();
   }
-  if (agreement_.all_good(&fault, checksum)) return;
-  declined_.fill(true);
-  if (!fault.empty()) say(0, fault + "; using the next component");
 }
 
-void Comm::find_groups() {
+bool Comm::find_places() {
   options_ = settings_.options;
-  if (callbacks_.locality != nullptr && callbacks_.locality(callbacks_.context, COLLTOPO_NODE, node_of_.data()) != 0) {
-    node_of_.assign(node_of_.size(), 0);
-  }
+  bool good = true;
+  const auto find = [&](int level, std::vector<int>& places) {
+    if (callbacks_.locality == nullptr) return;
+    good = callbacks_.locality(callbacks_.context, level, places.data()) == 0 && good;
+    number_from_0(places);
+  };
+  find(COLLTOPO_NODE, node_of_);
   if (settings_.group.size > 0) {
     options_.group = settings_.group.size;
   } else {
     options_.group_of = node_of_;
-    if (settings_.group.level != COLLTOPO_NODE && callbacks_.locality != nullptr) {
-      callbacks_.locality(callbacks_.context, settings_.group.level, options_.group_of.data());
-    }
+    if (settings_.group.level != COLLTOPO_NODE) find(settings_.group.level, options_.group_of);
   }
+  return good;
+}
+
+void Comm::fit_topology() {
   std::size_t product = 1;
   for (const int side : settings_.dimensions) product *= static_cast<std::size_t>(side);
   const auto nodes = static_cast<std::size_t>(Placement{node_of_, {}}.nodes());
@@ -190,7 +210,8 @@ Comm::Decision Comm::decided_by(const Forced& choice, const std::string& source,
 
 Comm::Decision Comm::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
   std::string fault;
-  const LoadedProgram* const loaded = files_.load(path, request.collective, rank_, ranks_, agreement_, &fault);
+  const ScheduleFiles::Wanted wanted{request.collective, rank_, ranks_, settings_.pace == Pace::steps};
+  const LoadedProgram* const loaded = files_.load(path, wanted, agreement_, &fault);
   Decision decision{nullptr, loaded, {}, "file:" + path, 1};
   if (loaded == nullptr) {
     if (!fault.empty()) say(0, fmt::format("{}: {}; using the next component", name(request.collective), fault));
@@ -251,7 +272,7 @@ int Comm::run(Collective collective, const colltopo_call& call) {
   const Decision& decision = decide(collective, call);
   Served* const plan = served(collective, call, decision);
   const int code = run_served(collective, call, *plan, decision.segments);
-  if (call.counts == nullptr)
+  if (code == 0 && call.counts == nullptr)
     recent = {call.count, call.element_size, call.root, call.op_properties, call.in_place, true, plan};
   return code;
 }
@@ -285,6 +306,7 @@ Comm::Served* Comm::served(Collective collective, const colltopo_call& call, con
   auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport_,
                                        row_of(decision.algorithm));
   made->copies_input = copies_input;
+  made->stepped = decision.file == nullptr || decision.file->stepped;
   return plans_.emplace(key, std::move(made)).first->second.get();
 }
 
@@ -292,7 +314,8 @@ void Comm::bind(Served& served, const colltopo_call& call, int segments) {
   const std::span<const std::size_t> counts = call.counts == nullptr
                                                   ? std::span<const std::size_t>{}
                                                   : std::span(call.counts, static_cast<std::size_t>(ranks_));
-  if (!served.execution.bind({call.count, call.element_size, counts, segments, settings_.pace})) return;
+  const Pace pace = served.stepped ? settings_.pace : Pace::free;
+  if (!served.execution.bind({call.count, call.element_size, counts, segments, pace})) return;
   unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   served.execution.for_each_message([&](Rank peer, std::size_t bytes) {
     if (node_of_[static_cast<std::size_t>(peer)] == node_of_[static_cast<std::size_t>(rank_)]) return;
@@ -338,11 +361,25 @@ int Comm::run_served(Collective collective, const colltopo_call& call, Served& s
   transport_.serve(collective);
   const int code = served.execution.run(bound);
   served.tally.ran();
+  if (code != 0) keep_for_ever(served);
   if (settings_.verbose > 1 && rank_ == 0) {
     say(2, fmt::format("{} of {} elements of {} bytes: {} messages, {} bytes sent", name(collective), call.count,
                        call.element_size, served.execution.messages(), served.execution.bytes_sent()));
   }
   return code;
+}
+
+// After an error, messages that were given up may still arrive in the plan's memory.
+void Comm::keep_for_ever(const Served& served) {
+  static auto* const mutex = new std::mutex;
+  static auto* const kept = new std::vector<std::pair<std::unique_ptr<Served>, std::vector<std::byte>>>;
+  for (Recent& recent : recent_) recent.valid = recent.valid && recent.served != &served;
+  const auto found = std::ranges::find_if(plans_, [&](const auto& entry) { return entry.second.get() == &served; });
+  if (found == plans_.end()) return;
+  const std::lock_guard lock(*mutex);
+  kept->emplace_back(std::move(found->second), std::move(copied_input_));
+  plans_.erase(found);
+  copied_input_ = {};
 }
 
 std::size_t Comm::memory_bytes() const {

@@ -39,6 +39,7 @@ class Comm {
     Plan plan;
     Execution execution;
     Tally tally;
+    bool stepped = true;        // may run step by step
     bool copies_input = false;  // MPI_IN_PLACE with a program that is not in-place safe
     bool bound = false;
   };
@@ -69,19 +70,22 @@ class Comm {
 
   void first_call();
   void agree_on_settings();
-  void find_groups();
+  /// Who shares a node, and who a group; false when some rank could not find out, or ranks found different places.
+  bool find_places();
+  void fit_topology();
   const Decision& decide(Collective collective, const colltopo_call& call);
   Decision decided(Collective collective, const Request& request);
   /// The choice of a parameter or rule (`source`).
   Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
   const Rule* matching_rule(const Request& request) const;
-  void load_rules();
+  void load_rules(std::string* fault, long long* checksum);
   void decline_once(Collective collective, const std::string& line);
   void say_decision(const Request& request, const std::string& what, const std::string& source) const;
   Served* served(Collective collective, const colltopo_call& call, const Decision& decision);
   Program program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe);
   int run_served(Collective collective, const colltopo_call& call, Served& served, int segments);
+  void keep_for_ever(const Served& served);
   void bind(Served& served, const colltopo_call& call, int segments);
 
   Rank rank_, ranks_;

@@ -30,17 +30,22 @@ class Agreement {
 struct LoadedProgram {
   Program program;
   Properties properties;
+  bool stepped = false;  // proved to run step by step
 };
 
 class ScheduleFiles {
  public:
+  struct Wanted {
+    Collective collective = Collective::alltoall;
+    Rank rank = 0, ranks = 1;
+    bool stepped = false;  // it is to run step by step if its proof allows that
+  };
   /// Collective over the communicator unless the file is loaded already. Null when some rank cannot use the file;
-  /// *fault is then as Agreement's. Of a reduction, rank 0 proves the whole schedule, since which operations it may
-  /// serve depends on all programs; other files were proved when they were made, and their seals say that they are the
-  /// same.
-  const LoadedProgram* load(const std::string& path, Collective collective, Rank rank, Rank ranks,
-                            const Agreement& agreement, std::string* fault);
-  const LoadedProgram& loaded(const std::string& path) const { return programs_.at(path); }
+  /// *fault is then as Agreement's. Where it depends on all programs what a file may do (the operations that a
+  /// reduction may serve, running step by step), rank 0 proves the whole schedule; other files were proved when they
+  /// were made, and their seals say that they are the same.
+  const LoadedProgram* load(const std::string& path, const Wanted& wanted, const Agreement& agreement,
+                            std::string* fault);
 
  private:
   std::unordered_map<std::string, LoadedProgram> programs_;

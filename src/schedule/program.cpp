@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "colltopo/error.h"
 
@@ -123,6 +124,29 @@ Chunk first_class_mismatch(const Shape& shape, Rank rank, const Runs& a, const R
   return -1;
 }
 
+// Whether a chunk is written twice by one op, or read and written by it: what then happens would depend on the order in
+// which the op's bytes are moved.
+bool overlap(const Runs& source, const Runs& target) {
+  struct Stretch {
+    Buffer buffer;
+    Chunk first, end;
+    bool written;
+  };
+  std::vector<Stretch> all;
+  all.reserve(source.size() + target.size());
+  for (const Run& run : source) all.push_back({run.buffer, run.first, run.first + run.count, false});
+  for (const Run& run : target) all.push_back({run.buffer, run.first, run.first + run.count, true});
+  std::ranges::sort(all, {}, [](const Stretch& s) { return std::tuple(s.buffer, s.first); });
+  Chunk read_to = 0, written_to = 0;  // ends so far in the buffer at hand
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (i == 0 || all[i].buffer != all[i - 1].buffer) read_to = written_to = 0;
+    if (all[i].first < written_to || (all[i].written && all[i].first < read_to)) return true;
+    Chunk& to = all[i].written ? written_to : read_to;
+    to = std::max(to, all[i].end);
+  }
+  return false;
+}
+
 }  // namespace
 
 ProgramBuilder::ProgramBuilder(const Shape& shape, Rank rank) : shape_(shape) {
@@ -199,6 +223,9 @@ void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs 
   }
   join(source);
   join(target);
+  if (action != Action::send && overlap(source, target)) {
+    throw fault("writes a chunk twice, or one that it reads; every chunk may take part once");
+  }
   if (source.empty() && target.empty()) return;
   Program::Stored stored{action, peer, lane, step_, 0, 0, 0, 0};
   stored.source = static_cast<std::uint32_t>(program_.runs_.size());

@@ -40,8 +40,9 @@ Chunk Shape::output_chunks(Rank rank) const {
     case Collective::allreduce:
       return ranks * chunks;
     case Collective::reduce_scatter:
-    case Collective::bcast:
       return chunks;
+    case Collective::bcast:
+      return rank == root ? 0 : chunks;
     case Collective::reduce:
       return rank == root ? chunks : 0;
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "colltopo/error.h"
 #include "colltopo/program.h"
 
@@ -80,6 +82,30 @@ TEST(Program, values_stay_in_places_of_their_size_class) {
       },
       ThrowsMessage<Error>(HasSubstr("another size class")));
   allreduce.reduce({{Buffer::scratch, 8, 2}}, {{Buffer::output, 0, 2}});
+}
+
+TEST(Program, an_op_reads_or_writes_a_chunk_once) {
+  const auto refused = [](const std::function<void(ProgramBuilder&)>& add) {
+    ProgramBuilder builder({Collective::allgather, 4, 1, 0}, 0);
+    try {
+      add(builder);
+    } catch (const Error& error) {
+      return std::string(error.what()).find("every chunk may take part once") != std::string::npos;
+    }
+    return false;
+  };
+  const colltopo::Run first{Buffer::output, 0, 1}, second{Buffer::output, 1, 1};
+  EXPECT_TRUE(refused([&](ProgramBuilder& b) { b.copy({first, second}, {second, first}); }));
+  EXPECT_TRUE(refused([&](ProgramBuilder& b) { b.copy({{Buffer::output, 0, 2}}, {{Buffer::output, 1, 2}}); }));
+  EXPECT_TRUE(refused([&](ProgramBuilder& b) { b.recv({second, first, second}, 1); }));
+  EXPECT_FALSE(refused([&](ProgramBuilder& b) { b.send({second, first, second}, 1); }));
+  EXPECT_FALSE(refused([&](ProgramBuilder& b) { b.copy({first}, {second}); }));
+  EXPECT_FALSE(refused([&](ProgramBuilder& b) { b.copy({{Buffer::scratch, 1, 1}}, {second}); }));
+}
+
+TEST(Program, the_root_of_a_bcast_has_nothing_to_write) {
+  ProgramBuilder builder({Collective::bcast, 4, 1, 2}, 2);
+  EXPECT_THROW(builder.recv({{Buffer::output, 0, 1}}, 0), Error);
 }
 
 TEST(Program, shapes_that_cannot_be_are_refused) {

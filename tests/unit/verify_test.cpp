@@ -213,6 +213,23 @@ TEST(Verify, in_place_is_allowed_where_every_chunk_is_read_before_it_is_overwrit
   EXPECT_FALSE(verify(gather(false)).valid());  // right in place only: MPI calls it out of place as well
 }
 
+TEST(Verify, in_place_an_op_does_not_move_a_chunk_onto_the_place_of_another) {
+  const Shape shape{Collective::allreduce, 2, 1, 0};
+  const Schedule schedule = made(shape, [](ProgramBuilder& b, Rank r) {
+    b.copy({{Buffer::input, 0, 2}}, {{Buffer::scratch, 0, 2}});
+    b.step(1).send({{Buffer::input, 0, 2}}, 1 - r).recv({{Buffer::scratch, 2, 2}}, 1 - r);
+    b.reduce({{Buffer::scratch, 2, 2}}, {{Buffer::scratch, 0, 2}});
+    b.copy({{Buffer::scratch, 0, 2}}, {{Buffer::output, 0, 2}});
+  });
+  EXPECT_TRUE(verify(schedule).in_place);
+  const Schedule onto_input = made(shape, [](ProgramBuilder& b, Rank r) {
+    b.step(1).send({{Buffer::input, 0, 2}}, 1 - r).recv({{Buffer::output, 0, 2}}, 1 - r);
+    b.reduce({{Buffer::input, 0, 2}}, {{Buffer::output, 0, 2}});
+  });
+  EXPECT_TRUE(verify(onto_input).valid());
+  EXPECT_FALSE(verify(onto_input).in_place);
+}
+
 TEST(Verify, programs_of_another_shape_are_refused) {
   Schedule schedule = made(k_pair, exchange);
   schedule.programs.pop_back();
