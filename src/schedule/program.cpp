@@ -190,6 +190,7 @@ void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs 
   const auto fault = [&](const std::string& what) {
     return Error(fmt::format("rank {} op {} ({}): {}", rank(), program_.size(), name(action), what));
   };
+  Chunk scratch = program_.scratch_;
   const auto check = [&](const Runs& runs, bool written) {
     for (const Run& run : runs) {
       const Chunk limit = run.buffer == Buffer::input    ? shape_.input_chunks(rank())
@@ -200,7 +201,7 @@ void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs 
                                 run.count, limit));
       }
       if (written && run.buffer == Buffer::input) throw fault("writes to input, which is the user's send buffer");
-      if (run.buffer == Buffer::scratch) program_.scratch_ = std::max(program_.scratch_, run.first + run.count);
+      if (run.buffer == Buffer::scratch) scratch = std::max(scratch, run.first + run.count);
     }
   };
   check(source, false);
@@ -226,6 +227,7 @@ void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs 
   if (action != Action::send && overlap(source, target)) {
     throw fault("writes a chunk twice, or one that it reads; every chunk may take part once");
   }
+  program_.scratch_ = scratch;
   if (source.empty() && target.empty()) return;
   Program::Stored stored{action, peer, lane, step_, 0, 0, 0, 0};
   stored.source = static_cast<std::uint32_t>(program_.runs_.size());

@@ -112,30 +112,37 @@ class RandomPrograms {
     ProgramBuilder program(shape, rank);
     for (int i = 0; i < ops; ++i) {
       program.step(below(5));
-      const int action = below(reduces(shape.collective) ? 4 : 3);
-      if (action < 2 && shape.ranks > 1) {
-        const Rank peer = (rank + 1 + below(shape.ranks - 1)) % shape.ranks;
-        if (action == 0)
-          program.send(runs(shape, rank, true), peer, below(3));
-        else
-          program.recv(runs(shape, rank, false), peer, below(3));
-        continue;
+      try {
+        add_op(program, shape, rank);
+      } catch (const Error&) {  // it touched a chunk twice
       }
-      const Run source = run(shape, rank, true, 1);
-      const Chunk kind = size_class(shape, rank, source.buffer, source.first);
-      Run target{Buffer::scratch, kind + shape.classes() * below(4), 1};
-      for (Chunk chunk = 0; chunk < shape.output_chunks(rank); ++chunk) {
-        if (shape.output_class(rank, chunk) == kind && below(2) == 0) target = {Buffer::output, chunk, 1};
-      }
-      if (action == 3)
-        program.reduce({source}, {target});
-      else
-        program.copy({source}, {target});
     }
     return std::move(program).build();
   }
 
  private:
+  void add_op(ProgramBuilder& program, const Shape& shape, Rank rank) {
+    const int action = below(reduces(shape.collective) ? 4 : 3);
+    if (action < 2 && shape.ranks > 1) {
+      const Rank peer = (rank + 1 + below(shape.ranks - 1)) % shape.ranks;
+      if (action == 0)
+        program.send(runs(shape, rank, true), peer, below(3));
+      else
+        program.recv(runs(shape, rank, false), peer, below(3));
+      return;
+    }
+    const Run source = run(shape, rank, true, 1);
+    const Chunk kind = size_class(shape, rank, source.buffer, source.first);
+    Run target{Buffer::scratch, kind + shape.classes() * below(4), 1};
+    for (Chunk chunk = 0; chunk < shape.output_chunks(rank); ++chunk) {
+      if (shape.output_class(rank, chunk) == kind && below(2) == 0) target = {Buffer::output, chunk, 1};
+    }
+    if (action == 3)
+      program.reduce({source}, {target});
+    else
+      program.copy({source}, {target});
+  }
+
   std::vector<LinkId> links() {
     std::vector<LinkId> links(static_cast<std::size_t>(below(4)));
     for (LinkId& link : links) link = below(100);
