@@ -5,9 +5,11 @@
 // rank derives its part without seeing the others'. The program given must not use scratch, and must receive every
 // foreign chunk exactly once into its place in output; otherwise Error.
 //
-// Partial results are kept in scratch slot i for vector chunk i and are received one bank higher (slot i + T, i + 2T
-// for a vector of T chunks, alternating), so a receive does not wait for the reduction before it.
+// Partial results are kept in scratch slot i for vector chunk i. The first arrival of a chunk goes there too, later ones go
+// to slots i + T and i + 2T (a vector has T chunks) in turn, so a receive does not wait for the reduction before it.
 #pragma once
+
+#include <span>
 
 #include "colltopo/program.h"
 
@@ -25,5 +27,10 @@ Program reduce_from(const Program& bcast, Step steps);
 
 /// bcast of the root's shard along the paths that it takes in an allgather (a tree).
 Program bcast_from(const Program& allgather, Rank root);
+
+/// The allreduce with vector chunk x at place[x], `place` being a permutation that all ranks agree on: which part of
+/// the vector is a rank's block is free, so what is sent together can lie together (De Sensi et al., 3.1.1). A message
+/// lists its chunks by place at both ends.
+Program relabelled(const Program& allreduce, std::span<const Chunk> place);
 
 }  // namespace colltopo

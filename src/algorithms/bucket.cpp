@@ -4,6 +4,8 @@
 // The collective of each port begins in its own dimension and direction, and all go on to their next dimension
 // together, after as many steps as the longest side takes: no link carries two messages in a step (Fig. 9).
 
+#include <numeric>
+
 #include "algorithms/table.h"
 #include "algorithms/torus_allgather.h"
 
@@ -22,11 +24,17 @@ RingSteps bucket_ring(Rank side, Rank coordinate) {
   return ring;
 }
 
+std::vector<std::uint32_t> along(Rank side) {
+  std::vector<std::uint32_t> order(static_cast<std::size_t>(side));
+  std::iota(order.begin(), order.end(), 0u);
+  return order;
+}
+
 }  // namespace
 
 Algorithm bucket_algorithm() {
   return torus_algorithm("bucket", "rings in one dimension of a torus after the other (Jain and Sabharwal 2010)",
-                         DimensionOrder::one_by_one, bucket_ring);
+                         DimensionOrder::one_by_one, bucket_ring, along);
 }
 
 }  // namespace colltopo

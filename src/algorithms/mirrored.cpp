@@ -61,12 +61,26 @@ RingSteps doubling_ring(Rank side, Rank coordinate) {
   return ring;
 }
 
+// Places by their lowest bits first; a folded coordinate beside its partner.
+std::vector<std::uint32_t> doubling_order(Rank side) {
+  const Fold fold(side);
+  const int doublings = log2_ceiling(fold.places()), before = fold.pairs() > 0 ? 1 : 0;
+  std::vector<std::uint32_t> order;
+  for (Rank coordinate = 0; coordinate < side; ++coordinate) {
+    const auto place = static_cast<std::uint32_t>(fold.place_of(coordinate));
+    std::uint32_t code = fold.folded(coordinate) ? 1 : 0;
+    for (int bit = 0; bit < doublings; ++bit) code |= (place >> bit & 1) << (before + doublings - 1 - bit);
+    order.push_back(code);
+  }
+  return order;
+}
+
 }  // namespace
 
 Algorithm mirrored_algorithm() {
   return torus_algorithm("mirrored",
                          "recursive doubling on a torus, all ports by mirroring (De Sensi et al. 2024, 5.1)",
-                         DimensionOrder::alternating, doubling_ring);
+                         DimensionOrder::alternating, doubling_ring, doubling_order);
 }
 
 }  // namespace colltopo

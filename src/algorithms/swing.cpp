@@ -8,6 +8,9 @@
 // On an odd ring the last coordinate takes no part and exchanges single blocks with all others, about half of those
 // that are left in each reduction step (Fig. 3).
 
+#include <algorithm>
+#include <utility>
+
 #include "algorithms/table.h"
 #include "algorithms/torus_allgather.h"
 
@@ -79,11 +82,39 @@ RingSteps swing_ring(Rank side, Rank coordinate) {
   return ring;
 }
 
+// What coordinate 0 gathers, in the order of the tree of pairs: with a power of two the sets that are handed over in a
+// reduction step are the branches of that tree, whoever hands them over (3.1.1). The left-over coordinate comes last.
+class Branches {
+ public:
+  explicit Branches(Rank side) : even_(side - side % 2), held_(even_), codes_(static_cast<std::size_t>(side), k_none) {
+    if (even_ > 0) descend(0, held_.steps(), 0);
+  }
+
+  std::vector<std::uint32_t> codes() && { return std::move(codes_); }
+
+ private:
+  static constexpr std::uint32_t k_none = ~std::uint32_t{0};
+
+  void descend(Rank coordinate, int steps, std::uint32_t code) {
+    if (steps == 0) {
+      std::uint32_t& known = codes_[static_cast<std::size_t>(coordinate)];
+      known = std::min(known, code);
+      return;
+    }
+    descend(coordinate, steps - 1, code);
+    descend(held_.peer(coordinate, steps - 1), steps - 1, code | std::uint32_t{1} << (steps - 1));
+  }
+
+  Rank even_;
+  Held held_;
+  std::vector<std::uint32_t> codes_;
+};
+
 }  // namespace
 
 Algorithm swing_algorithm() {
   return torus_algorithm("swing", "Swing on a torus of any sides, bandwidth-optimal (De Sensi et al. 2024)",
-                         DimensionOrder::alternating, swing_ring);
+                         DimensionOrder::alternating, swing_ring, [](Rank side) { return Branches(side).codes(); });
 }
 
 }  // namespace colltopo

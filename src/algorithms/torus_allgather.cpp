@@ -60,7 +60,7 @@ class TorusAllgather {
  public:
   TorusAllgather(const Shape& shape, Rank rank, const Torus& torus, const RingAllgather& ring, DimensionOrder order)
       : program_(shape, rank), torus_(torus) {
-    std::vector<int> steps;
+    std::vector<int>& steps = ring_steps_;
     for (int d = 0; d < torus.dimensions(); ++d) {
       const Rank side = torus.side(d), coordinate = torus.coordinate(rank, d);
       rings_[0].push_back(ring(side, coordinate));
@@ -84,6 +84,7 @@ class TorusAllgather {
   }
 
   Step steps() const { return steps_; }
+  const std::vector<int>& ring_steps() const { return ring_steps_; }
 
   /// Leaves out the blocks of all ranks but one.
   void only(Rank origin) {
@@ -182,8 +183,57 @@ class TorusAllgather {
   const Torus& torus_;
   std::array<std::vector<RingSteps>, 2> rings_;  // [plain, mirrored][dimension]
   std::vector<Port> ports_;
+  std::vector<int> ring_steps_;  // [dimension]
   Step steps_ = 0;
 };
+
+// A single port's products of sets with an odd side among them are as contiguous in rank order, or more so.
+bool keeps_rank_order_of_blocks(const Shape& shape, const Torus& torus) {
+  bool odd = false;
+  for (int d = 0; d < torus.dimensions(); ++d) odd = odd || torus.side(d) % 2 != 0;
+  return odd && shape.chunks == 1 && torus.dimensions() > 1;
+}
+
+// [vector chunk] its place in an allreduce, in which what a port sends together lies together.
+std::vector<Chunk> places_in_vector(const Shape& shape, const Torus& torus, DimensionOrder order,
+                                    const std::vector<int>& steps, const RingOrder& places) {
+  struct Block {
+    std::uint64_t key;
+    Rank rank;
+  };
+  const int dimensions = torus.dimensions();
+  std::vector<std::vector<std::uint32_t>> codes;
+  for (int d = 0; d < dimensions; ++d) codes.push_back(places(torus.side(d)));
+  std::vector<Chunk> place(static_cast<std::size_t>(shape.ranks) * static_cast<std::size_t>(shape.chunks));
+  std::vector<Block> blocks(static_cast<std::size_t>(shape.ranks));
+  for (Chunk port = 0; port < shape.chunks; ++port) {
+    const int first = dimensions == 0 ? 0 : port % dimensions;
+    std::vector<Turn> turns = turns_of(order, steps, first);
+    std::reverse(turns.begin(), turns.end());
+    for (Rank rank = 0; rank < shape.ranks; ++rank) {
+      const auto code = [&](int d) -> std::uint64_t {
+        const Rank side = torus.side(d), coordinate = torus.coordinate(rank, d);
+        const Rank plain = port >= dimensions ? mirror(side, coordinate) : coordinate;
+        return codes[static_cast<std::size_t>(d)][static_cast<std::size_t>(plain)];
+      };
+      std::uint64_t key = 0;
+      if (order == DimensionOrder::alternating) {
+        for (const Turn& turn : turns) key = key << 1 | (code(turn.dimension) >> turn.ring_step & 1);
+      } else {
+        for (int i = 0; i < dimensions; ++i) {
+          const int d = (first + i) % dimensions;
+          key = key << log2_ceiling(torus.side(d)) | code(d);
+        }
+      }
+      blocks[static_cast<std::size_t>(rank)] = {key, rank};
+    }
+    std::sort(blocks.begin(), blocks.end(),
+              [](const Block& a, const Block& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; });
+    Chunk next = port * shape.ranks;
+    for (const Block& block : blocks) place[static_cast<std::size_t>(block.rank * shape.chunks + port)] = next++;
+  }
+  return place;
+}
 
 }  // namespace
 
@@ -195,15 +245,20 @@ Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllg
 }
 
 Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, DimensionOrder order,
-                         const RingAllgather& ring) {
+                         const RingAllgather& ring, const RingOrder& places) {
   TorusAllgather whole(allgather_shape(shape), rank, torus, ring, order);
-  return collective_from_allgather(shape, whole.steps(), [&](const Shape&, std::optional<Rank> origin) {
+  std::vector<Chunk> place;
+  if (shape.collective == Collective::allreduce && !keeps_rank_order_of_blocks(shape, torus))
+    place = places_in_vector(shape, torus, order, whole.ring_steps(), places);
+  Program program = collective_from_allgather(shape, whole.steps(), [&](const Shape&, std::optional<Rank> origin) {
     if (origin) whole.only(*origin);
     return std::move(whole).run();
   });
+  return place.empty() ? program : relabelled(program, place);
 }
 
-Algorithm torus_algorithm(std::string_view name, std::string_view about, DimensionOrder order, RingAllgather ring) {
+Algorithm torus_algorithm(std::string_view name, std::string_view about, DimensionOrder order, RingAllgather ring,
+                          RingOrder places) {
   Algorithm row;
   row.name = name;
   row.about = about;
@@ -211,8 +266,9 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
                      Collective::reduce};
   row.refusal = torus_refusal;
   row.chunks = chunks_for_ports;
-  row.program = [order, ring = std::move(ring)](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-    return torus_collective(shape, rank, Torus(shape, options), order, ring);
+  row.program = [order, ring = std::move(ring), places = std::move(places)](const Shape& shape, Rank rank,
+                                                                            const AlgorithmOptions& options) {
+    return torus_collective(shape, rank, Torus(shape, options), order, ring, places);
   };
   row.describe = torus_description;
   row.properties = properties_of_derived;

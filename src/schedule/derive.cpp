@@ -1,8 +1,9 @@
 // Reversal: sends of an allgather become receive-and-reduce, its receives become sends of the partial result.
 //
 // The partial result of vector chunk x is kept in scratch slot x (bank 0) until it is sent; the rank's own result is
-// kept in output, where it belongs. What arrives goes to banks 1 and 2 in turn, so that a second receive of the same
-// chunk can be posted while the first is being reduced.
+// kept in output, where it belongs. What arrives first goes to bank 0, the own chunk's too so that a message stays one
+// run, and then to banks 2 and 1 in turn, so that a second receive of the same chunk can be posted while the first is
+// being reduced.
 
 #include "colltopo/derive.h"
 
@@ -103,7 +104,7 @@ class Reversal {
         if (before < 0)
           throw Error(fmt::format("rank {}: chunk {} is sent before it has arrived", forward_.rank(), first));
         const bool own = is_own(first), fresh = before == 0 && !own;
-        const Chunk slot = fresh ? first : first + total_ * (1 + before % 2);
+        const Chunk slot = before == 0 ? first : first + total_ * (1 + before % 2);
         parts.push_back({first, count, slot, fresh, own});
         arriving.push_back({Buffer::scratch, slot, count});
       });
@@ -177,6 +178,53 @@ Program allreduce_from(const Program& allgather, Step steps) {
       program.send(std::move(runs), op.peer, op.lane);
     else
       program.recv(std::move(runs), op.peer, op.lane);
+  }
+  return std::move(program).build();
+}
+
+Program relabelled(const Program& allreduce, std::span<const Chunk> place) {
+  require(allreduce, Collective::allreduce);
+  const Chunk total = allreduce.shape().ranks * allreduce.shape().chunks;
+  if (place.size() != static_cast<std::size_t>(total)) {
+    throw Error(fmt::format("{} places given for a vector of {} chunks", place.size(), total));
+  }
+  struct Moved {
+    Chunk place;
+    Run run;
+  };
+  const auto moved = [&](std::span<const Run> runs) {
+    std::vector<Moved> chunks;
+    for (const Run& run : runs) {
+      for (Chunk c = run.first; c < run.first + run.count; ++c) {
+        const Chunk to = place[static_cast<std::size_t>(c % total)];
+        chunks.push_back({to, {run.buffer, c - c % total + to, 1}});
+      }
+    }
+    // A value keeps its place in all buffers, so source and target of an op are sorted alike.
+    std::sort(chunks.begin(), chunks.end(), [](const Moved& a, const Moved& b) { return a.place < b.place; });
+    Runs sorted;
+    sorted.reserve(chunks.size());
+    for (const Moved& chunk : chunks) sorted.push_back(chunk.run);
+    return sorted;
+  };
+  ProgramBuilder program(allreduce.shape(), allreduce.rank());
+  for (std::size_t i = 0; i < allreduce.size(); ++i) {
+    const Op op = allreduce.op(i);
+    program.step(op.step);
+    switch (op.action) {
+      case Action::send:
+        program.send(moved(op.source), op.peer, op.lane);
+        break;
+      case Action::recv:
+        program.recv(moved(op.target), op.peer, op.lane);
+        break;
+      case Action::copy:
+        program.copy(moved(op.source), moved(op.target));
+        break;
+      case Action::reduce:
+        program.reduce(moved(op.source), moved(op.target));
+        break;
+    }
   }
   return std::move(program).build();
 }
