@@ -67,6 +67,7 @@ Program hamiltonian(const Shape& shape, Rank rank, const AlgorithmOptions& optio
   const auto count = static_cast<Chunk>(cycles.size());
   const Rank ranks = shape.ranks;
   std::vector<Rank> places;
+  places.reserve(cycles.size());
   for (const auto& cycle : cycles) {
     places.push_back(static_cast<Rank>(std::find(cycle.begin(), cycle.end(), rank) - cycle.begin()));
   }
