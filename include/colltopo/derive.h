@@ -5,8 +5,9 @@
 // rank derives its part without seeing the others'. The program given must not use scratch, and must receive every
 // foreign chunk exactly once into its place in output; otherwise Error.
 //
-// Partial results are kept in scratch slot i for vector chunk i. The first arrival of a chunk goes there too, later ones go
-// to slots i + T and i + 2T (a vector has T chunks) in turn, so a receive does not wait for the reduction before it.
+// Partial results are kept in scratch slot i for vector chunk i. The first arrival of a chunk goes there too, later
+// ones go to slots i + T and i + 2T (a vector has T chunks) in turn, so a receive does not wait for the reduction
+// before it.
 #pragma once
 
 #include <span>

@@ -1,0 +1,49 @@
+// Making an all-to-all for a given network: every method of Basu et al. (section 3 and the baselines of section 5), in one
+// table.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "colltopo/routing.h"
+
+namespace colltopo {
+
+enum class PathSet : std::uint8_t { disjoint, shortest, bounded };
+
+/// What a method may depend on besides the topology.
+struct SynthesisOptions {
+  double gap = 0.01;                                         // stop when time / time_lower - 1 is at most this
+  double seconds = std::numeric_limits<double>::infinity();  // or when this much time has passed
+  int threads = 0;                                           // 0: all cores
+  bool symmetry = true;                                      // use automorphisms where that is exact
+  std::uint32_t seed = 1;
+  PathSet path_set = PathSet::disjoint;  // mcf-path, ilp
+  int most_links = 0;                    // of a path, for PathSet::bounded; 0: the diameter plus 1
+  double epsilon = 0.05;                 // fptas
+  const Routing* start = nullptr;        // a routing of the same hosts to begin with (warm start)
+  /// Called now and then with the bounds so far, for people who wait.
+  std::function<void(const FlowBound& bound)> progress = {};
+};
+
+struct Synthesis {
+  Routing routing;
+  FlowBound bound;  // time: of the routing; time_lower and lengths: the optimum's, where the method knows it
+};
+
+/// One row of the table. Every method throws Error naming hosts that cannot reach each other.
+struct RoutingMethod {
+  std::string_view name;   // "mcf"
+  std::string_view about;  // one line, with the paper's name for it
+  /// Empty when it can serve the topology; otherwise why not ("dimension order needs a grid").
+  std::string (*refusal)(const Topology& topology, const SynthesisOptions& options);
+  Synthesis (*make)(const Topology& topology, const SynthesisOptions& options);
+};
+
+std::span<const RoutingMethod> routing_methods();
+const RoutingMethod* routing_method_named(std::string_view name);
+
+}  // namespace colltopo
