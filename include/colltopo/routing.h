@@ -1,9 +1,9 @@
 // An all-to-all routing: for every ordered pair of hosts, the paths that its data takes and the share of each.
 //
-// What every method of Basu et al. section 3 ends in: MCF with extracted paths, path MCF, FPTAS, SSSP, ILP, equal-weight
-// shortest paths, dimension order. A demand of one unit per ordered pair makes the load of a link the sum of the weights
-// of the paths over it; the largest load over capacity is the time of the all-to-all (1/F), capacities being in units of
-// the slowest link.
+// What every method of Basu et al. section 3 ends in: MCF with extracted paths, path MCF, FPTAS, SSSP, ILP,
+// equal-weight shortest paths, dimension order. A demand of one unit per ordered pair makes the load of a link the sum
+// of the weights of the paths over it; the largest load over capacity is the time of the all-to-all (1/F), capacities
+// being in units of the slowest link.
 #pragma once
 
 #include <cstdint>

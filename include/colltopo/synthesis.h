@@ -1,5 +1,5 @@
-// Making an all-to-all for a given network: every method of Basu et al. (section 3 and the baselines of section 5), in one
-// table.
+// Making an all-to-all for a given network: every method of Basu et al. (section 3 and the baselines of section 5), in
+// one table.
 #pragma once
 
 #include <functional>

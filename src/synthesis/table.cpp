@@ -13,7 +13,8 @@ std::span<const RoutingMethod> routing_methods() {
 
 const RoutingMethod* routing_method_named(std::string_view name) {
   const auto methods = routing_methods();
-  const auto found = std::find_if(methods.begin(), methods.end(), [&](const RoutingMethod& m) { return m.name == name; });
+  const auto found =
+      std::find_if(methods.begin(), methods.end(), [&](const RoutingMethod& m) { return m.name == name; });
   return found == methods.end() ? nullptr : &*found;
 }
 

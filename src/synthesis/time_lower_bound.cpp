@@ -66,7 +66,8 @@ double time_lower_bound(const Topology& topology, std::span<const double> length
       }
     }
   };
-  const unsigned workers = threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
+  const unsigned workers =
+      threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
   {
     std::vector<std::jthread> pool;
     for (unsigned i = 1; i < workers; ++i) pool.emplace_back(work);
