@@ -34,4 +34,9 @@ Program bcast_from(const Program& allgather, Rank root);
 /// lists its chunks by place at both ends.
 Program relabelled(const Program& allreduce, std::span<const Chunk> place);
 
+/// The same schedule with other ranks in its places: place p is taken by rank_at[p], a permutation. Peers, the root and
+/// the shards that belong to ranks are renamed; the chunks of a vector (allreduce, bcast, reduce) stay what they are.
+/// The result is the program of rank rank_at[program.rank()].
+Program renamed(const Program& program, std::span<const Rank> rank_at);
+
 }  // namespace colltopo

@@ -1,10 +1,10 @@
 // The concurrent-flow problem as solvers see it: sources that stand for their orbit of hosts, classes that stand for
 // their orbit of links.
 //
-// Without symmetry every host is a source of multiplicity 1 and every link a class of its own. With it, the flow that is
-// routed from one host of an orbit stands for that of all of them, averaged over the whole group of automorphisms: the
-// load of a class is the sum over sources of multiplicity * weight * (links of the path in the class), its capacity that
-// of its links together. Solvers need not know which of the two they are given.
+// Without symmetry every host is a source of multiplicity 1 and every link a class of its own. With it, the flow that
+// is routed from one host of an orbit stands for that of all of them, averaged over the whole group of automorphisms:
+// the load of a class is the sum over sources of multiplicity * weight * (links of the path in the class), its capacity
+// that of its links together. Solvers need not know which of the two they are given.
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
+#include "colltopo/placement.h"
 #include "colltopo/topology.h"
 #include "topology/families.h"
 
@@ -51,15 +52,24 @@ Topology with_latency(const Topology& topology, const std::string& spec, const s
   return with_links(topology, spec, [&](Link& link) { link.latency = latency; });
 }
 
+Topology with_ranks_on_hosts(const Topology& topology, const std::string& spec, const std::string& argument) {
+  try {
+    return with_ranks(topology, ranks_on_hosts(argument, topology.hosts()), spec);
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: {}", spec, error.what()));
+  }
+}
+
 struct Modifier {
   std::string_view name;
   std::string_view argument;
   std::string_view about;
   Topology (*apply)(const Topology& topology, const std::string& spec, const std::string& argument);
 };
-constexpr std::array<Modifier, 2> k_modifiers{{
+constexpr std::array<Modifier, 3> k_modifiers{{
     {"bandwidth", "25Gbps", "of every link, per direction (default 25Gbps)", with_bandwidth},
     {"latency", "1us", "of every link (default 1us)", with_latency},
+    {"ranks", "2 or 2,1,0*6", "of ranks on every host, or on each; hosts without any forward", with_ranks_on_hosts},
 }};
 
 template <typename Rows>

@@ -1,0 +1,73 @@
+// Other ranks in the places of a schedule.
+#include <algorithm>
+#include <utility>
+
+#include "colltopo/derive.h"
+
+namespace colltopo {
+
+namespace {
+
+bool shards_belong_to_ranks(const Shape& shape, Buffer buffer) {
+  switch (shape.collective) {
+    case Collective::alltoall:
+      return buffer != Buffer::scratch;
+    case Collective::allgather:
+      return buffer == Buffer::output;
+    case Collective::reduce_scatter:
+      return buffer != Buffer::output;  // scratch slots have the size class of a shard's chunk
+    default:
+      return false;
+  }
+}
+
+/// Runs with every shard moved to where its new owner's lies.
+Runs moved(const Shape& shape, std::span<const Run> runs, std::span<const Rank> rank_at) {
+  Runs result;
+  for (const Run& run : runs) {
+    if (!shards_belong_to_ranks(shape, run.buffer)) {
+      result.push_back(run);
+      continue;
+    }
+    for (Chunk first = run.first; first < run.first + run.count;) {
+      const Chunk shard = first / shape.chunks;  // scratch: every `ranks` shards begin again
+      const Chunk count = std::min((shard + 1) * shape.chunks, run.first + run.count) - first;
+      const Chunk bank = shard / shape.ranks * shape.ranks;
+      const Chunk target = bank + rank_at[static_cast<std::size_t>(shard - bank)];
+      result.push_back({run.buffer, target * shape.chunks + first % shape.chunks, count});
+      first += count;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+Program renamed(const Program& program, std::span<const Rank> rank_at) {
+  const auto rank = [&](Rank place) { return rank_at[static_cast<std::size_t>(place)]; };
+  Shape shape = program.shape();
+  if (rooted(shape.collective)) shape.root = rank(shape.root);
+  ProgramBuilder builder(shape, rank(program.rank()));
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const Op op = program.op(i);
+    builder.step(op.step);
+    Runs source = moved(shape, op.source, rank_at), target = moved(shape, op.target, rank_at);
+    switch (op.action) {
+      case Action::send:
+        builder.send(std::move(source), rank(op.peer), op.lane);
+        break;
+      case Action::recv:
+        builder.recv(std::move(target), rank(op.peer), op.lane);
+        break;
+      case Action::copy:
+        builder.copy(std::move(source), std::move(target));
+        break;
+      case Action::reduce:
+        builder.reduce(std::move(source), std::move(target));
+        break;
+    }
+  }
+  return std::move(builder).build();
+}
+
+}  // namespace colltopo
