@@ -1,0 +1,230 @@
+// Layers by LASH, by LASH one layer at a time, and by breaking cycles as DF-SSSP does.
+#include "colltopo/layers.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <random>
+
+#include "topology/dependencies.h"
+
+namespace colltopo {
+
+namespace {
+
+using RouteId = std::uint32_t;
+
+constexpr std::array<std::string_view, 4> k_names{"none", "lash", "lash-sequential", "df-sssp"};
+
+std::vector<std::int32_t> lash(const Dependencies& dependencies, RouteLinks routes) {
+  std::vector<AcyclicLayer> layers;
+  std::vector<std::int32_t> layer_of;
+  layer_of.reserve(routes.size());
+  for (const auto& route : routes) {
+    std::size_t layer = 0;
+    while (layer < layers.size() && !layers[layer].take(route)) ++layer;
+    if (layer == layers.size()) layers.emplace_back(dependencies).take(route);
+    layer_of.push_back(static_cast<std::int32_t>(layer));
+  }
+  return layer_of;
+}
+
+/// Ways through the routes: as they are, longest first, shortest first, shuffled.
+std::vector<std::vector<RouteId>> orders_of(RouteLinks routes) {
+  std::vector<RouteId> given(routes.size());
+  std::iota(given.begin(), given.end(), RouteId{0});
+  std::vector<std::vector<RouteId>> orders(4, given);
+  std::stable_sort(orders[1].begin(), orders[1].end(),
+                   [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
+  std::stable_sort(orders[2].begin(), orders[2].end(),
+                   [&](RouteId a, RouteId b) { return routes[a].size() < routes[b].size(); });
+  std::mt19937 random(1);
+  for (std::size_t i = routes.size(); i > 1; --i) std::swap(orders[3][i - 1], orders[3][random() % i]);
+  return orders;
+}
+
+std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, RouteLinks routes) {
+  std::vector<std::int32_t> layer_of(routes.size(), 0);
+  std::vector<std::vector<RouteId>> orders = orders_of(routes);
+  for (std::int32_t layer = 0; !orders.front().empty(); ++layer) {
+    std::vector<RouteId> best;  // left over
+    bool first = true;
+    for (const std::vector<RouteId>& order : orders) {
+      AcyclicLayer taken(dependencies);
+      std::vector<RouteId> left;
+      for (const RouteId route : order)
+        if (!taken.take(routes[route])) left.push_back(route);
+      if (first || left.size() < best.size()) best = std::move(left);
+      first = false;
+    }
+    for (const RouteId route : best) layer_of[route] = layer + 1;
+    for (std::vector<RouteId>& order : orders)
+      std::erase_if(order, [&](RouteId route) { return layer_of[route] == layer; });
+  }
+  return layer_of;
+}
+
+/// One layer of DF-SSSP: a depth-first search that breaks every cycle it meets.
+class CycleBreaking {
+ public:
+  CycleBreaking(const Dependencies& dependencies, RouteLinks routes, const std::vector<RouteId>& members)
+      : dependencies_(dependencies),
+        routes_(routes),
+        uses_(dependencies.size(), 0),
+        first_(dependencies.size() + 1, 0),
+        colour_(dependencies.links(), Colour::white),
+        next_(dependencies.links(), 0) {
+    const auto each = [&](const auto& visit) {
+      for (const RouteId route : members) each_dependency(route, [&](DependencyId d) { visit(route, d); });
+    };
+    each([&](RouteId, DependencyId d) { ++first_[d + 1], ++uses_[d]; });
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    over_.resize(first_.back());
+    std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+    each([&](RouteId route, DependencyId d) { over_[next[d]++] = route; });
+    moved_.assign(routes.size(), false);
+  }
+
+  /// The routes that have to leave, in increasing order.
+  std::vector<RouteId> run() {
+    for (std::size_t link = 0; link < colour_.size(); ++link)
+      if (colour_[link] == Colour::white) search_from(static_cast<LinkId>(link));
+    std::sort(leaving_.begin(), leaving_.end());
+    return std::move(leaving_);
+  }
+
+ private:
+  enum class Colour : std::uint8_t { white, grey, black };
+  static std::size_t at(LinkId link) { return static_cast<std::size_t>(link); }
+
+  template <typename Visit>
+  void each_dependency(RouteId route, const Visit& visit) const {
+    const auto links = routes_[route];
+    for (std::size_t i = 1; i < links.size(); ++i) visit(dependencies_.between(links[i - 1], links[i]));
+  }
+
+  void push(LinkId link) {
+    stack_.push_back(link);
+    colour_[at(link)] = Colour::grey;
+    next_[at(link)] = 0;
+  }
+
+  void search_from(LinkId root) {
+    push(root);
+    while (!stack_.empty()) {
+      const LinkId held = stack_.back();
+      if (next_[at(held)] == dependencies_.count_of(held)) {
+        colour_[at(held)] = Colour::black;
+        stack_.pop_back();
+        continue;
+      }
+      const DependencyId dependency = dependencies_.first_of(held) + next_[at(held)]++;
+      if (uses_[dependency] == 0) continue;
+      const LinkId wanted = dependencies_.wanted(held, dependency);
+      if (colour_[at(wanted)] == Colour::white)
+        push(wanted);
+      else if (colour_[at(wanted)] == Colour::grey)
+        break_cycle(wanted);
+    }
+  }
+
+  /// From `first` to the end of the stack and back.
+  void break_cycle(LinkId first) {
+    const auto begin = static_cast<std::size_t>(std::find(stack_.begin(), stack_.end(), first) - stack_.begin());
+    DependencyId weakest = dependencies_.between(stack_.back(), first);
+    for (std::size_t i = begin + 1; i < stack_.size(); ++i) {
+      const DependencyId dependency = dependencies_.between(stack_[i - 1], stack_[i]);
+      if (uses_[dependency] < uses_[weakest]) weakest = dependency;
+    }
+    for (std::size_t i = first_[weakest]; i < first_[weakest + 1]; ++i) leave(over_[i]);
+    // The stack is a path of dependencies that are left; what hung on a lost one is searched again.
+    std::size_t whole = 1;
+    while (whole < stack_.size() && uses_[dependencies_.between(stack_[whole - 1], stack_[whole])] > 0) ++whole;
+    for (; stack_.size() > whole; stack_.pop_back()) colour_[at(stack_.back())] = Colour::white;
+  }
+
+  void leave(RouteId route) {
+    if (moved_[route]) return;
+    moved_[route] = true;
+    leaving_.push_back(route);
+    each_dependency(route, [&](DependencyId d) { --uses_[d]; });
+  }
+
+  const Dependencies& dependencies_;
+  RouteLinks routes_;
+  std::vector<std::uint32_t> uses_;  // [dependency] routes that are still here
+  std::vector<std::size_t> first_;   // [dependency] into over_
+  std::vector<RouteId> over_;
+  std::vector<bool> moved_;  // [route]
+  std::vector<RouteId> leaving_;
+  std::vector<Colour> colour_;     // [link]
+  std::vector<DependencyId> next_;  // [link] which of its dependencies is looked at next
+  std::vector<LinkId> stack_;
+};
+
+std::vector<std::int32_t> df_sssp(const Dependencies& dependencies, RouteLinks routes) {
+  std::vector<std::int32_t> layer_of(routes.size(), 0);
+  std::vector<RouteId> members(routes.size());
+  std::iota(members.begin(), members.end(), RouteId{0});
+  for (std::int32_t layer = 0; !members.empty(); ++layer) {
+    members = CycleBreaking(dependencies, routes, members).run();
+    for (const RouteId route : members) layer_of[route] = layer + 1;
+  }
+  return layer_of;
+}
+
+}  // namespace
+
+std::string_view name(LayerMethod method) { return k_names[static_cast<std::size_t>(method)]; }
+
+std::optional<LayerMethod> layer_method_named(std::string_view name) {
+  for (std::size_t i = 0; i < k_names.size(); ++i)
+    if (k_names[i] == name) return static_cast<LayerMethod>(i);
+  return std::nullopt;
+}
+
+std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes, LayerMethod method) {
+  const Dependencies dependencies(topology);
+  switch (method) {
+    case LayerMethod::none:
+      break;
+    case LayerMethod::lash:
+      return lash(dependencies, routes);
+    case LayerMethod::lash_sequential:
+      return lash_sequential(dependencies, routes);
+    case LayerMethod::df_sssp:
+      return df_sssp(dependencies, routes);
+  }
+  return std::vector<std::int32_t>(routes.size(), 0);
+}
+
+std::int32_t layers_in(std::span<const std::int32_t> layers) {
+  return layers.empty() ? 0 : *std::max_element(layers.begin(), layers.end()) + 1;
+}
+
+LinkId link_in_cycle(const Topology& topology, RouteLinks routes) {
+  // Kahn: links that nothing waits for are taken away until none is left, or only cycles and what they wait for.
+  const Dependencies dependencies(topology);
+  std::vector<bool> present(dependencies.size(), false);
+  std::vector<std::uint32_t> holders(dependencies.links(), 0);
+  for (const auto& route : routes)
+    for (std::size_t i = 1; i < route.size(); ++i) {
+      const DependencyId dependency = dependencies.between(route[i - 1], route[i]);
+      if (present[dependency]) continue;
+      present[dependency] = true;
+      ++holders[static_cast<std::size_t>(route[i])];
+    }
+  std::vector<LinkId> free;
+  for (std::size_t link = 0; link < holders.size(); ++link)
+    if (holders[link] == 0) free.push_back(static_cast<LinkId>(link));
+  for (std::size_t i = 0; i < free.size(); ++i)
+    for (DependencyId d = dependencies.first_of(free[i]);
+         d < dependencies.first_of(free[i]) + dependencies.count_of(free[i]); ++d) {
+      const LinkId wanted = dependencies.wanted(free[i], d);
+      if (present[d] && --holders[static_cast<std::size_t>(wanted)] == 0) free.push_back(wanted);
+    }
+  const auto held = std::find_if(holders.begin(), holders.end(), [](std::uint32_t count) { return count > 0; });
+  return held == holders.end() ? -1 : static_cast<LinkId>(held - holders.begin());
+}
+
+}  // namespace colltopo
