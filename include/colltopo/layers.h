@@ -6,8 +6,9 @@
 // them:
 //
 //   lash             route by route, each into the first layer that stays free of cycles (Skeie, Lysne, Theiss 2002)
-//   lash-sequential  the same, layer after layer: each is filled in the order of routes that lets most of them in; the
-//                    variant with the fewest layers in Basu et al., section 5.5
+//   lash-sequential  the same with long routes first, and then again and again layer after layer, as long as that may
+//                    save one; never more than one pass of lash over the same order. Basu et al., section 5.5, found
+//                    a variant of this name to need the fewest layers, at most 4
 //   df-sssp          all routes in one layer; while it has a cycle, the routes over its least used dependency go to the
 //                    next layer (Domke, Hoefler, Nagel 2011)
 #pragma once

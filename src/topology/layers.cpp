@@ -14,52 +14,57 @@ namespace {
 
 using RouteId = std::uint32_t;
 
+// How often lash-sequential fills the layers again: more seldom saves one. Nor more often than takes a few seconds
+// where routes are many and so long that they need a lot of layers.
+constexpr int k_most_refills = 16;
+constexpr double k_most_trials = 2e8;  // of a dependency in a layer
+
 constexpr std::array<std::string_view, 4> k_names{"none", "lash", "lash-sequential", "df-sssp"};
 
-std::vector<std::int32_t> lash(const Dependencies& dependencies, RouteLinks routes) {
+/// Each route, in this order, into the first layer that takes it.
+std::vector<std::int32_t> first_fit(const Dependencies& dependencies, RouteLinks routes,
+                                    const std::vector<RouteId>& order) {
   std::vector<AcyclicLayer> layers;
-  std::vector<std::int32_t> layer_of;
-  layer_of.reserve(routes.size());
-  for (const auto& route : routes) {
+  std::vector<std::int32_t> layer_of(routes.size(), 0);
+  for (const RouteId route : order) {
     std::size_t layer = 0;
-    while (layer < layers.size() && !layers[layer].take(route)) ++layer;
-    if (layer == layers.size()) layers.emplace_back(dependencies).take(route);
-    layer_of.push_back(static_cast<std::int32_t>(layer));
+    while (layer < layers.size() && !layers[layer].take(routes[route])) ++layer;
+    if (layer == layers.size()) layers.emplace_back(dependencies).take(routes[route]);
+    layer_of[route] = static_cast<std::int32_t>(layer);
   }
   return layer_of;
 }
 
-/// Ways through the routes: as they are, longest first, shortest first, shuffled.
-std::vector<std::vector<RouteId>> orders_of(RouteLinks routes) {
-  std::vector<RouteId> given(routes.size());
-  std::iota(given.begin(), given.end(), RouteId{0});
-  std::vector<std::vector<RouteId>> orders(4, given);
-  std::stable_sort(orders[1].begin(), orders[1].end(),
-                   [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
-  std::stable_sort(orders[2].begin(), orders[2].end(),
-                   [&](RouteId a, RouteId b) { return routes[a].size() < routes[b].size(); });
-  std::mt19937 random(1);
-  for (std::size_t i = routes.size(); i > 1; --i) std::swap(orders[3][i - 1], orders[3][random() % i]);
-  return orders;
+std::vector<RouteId> order_given(RouteLinks routes) {
+  std::vector<RouteId> order(routes.size());
+  std::iota(order.begin(), order.end(), RouteId{0});
+  return order;
 }
 
 std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, RouteLinks routes) {
-  std::vector<std::int32_t> layer_of(routes.size(), 0);
-  std::vector<std::vector<RouteId>> orders = orders_of(routes);
-  for (std::int32_t layer = 0; !orders.front().empty(); ++layer) {
-    std::vector<RouteId> best;  // left over
-    bool first = true;
-    for (const std::vector<RouteId>& order : orders) {
-      AcyclicLayer taken(dependencies);
-      std::vector<RouteId> left;
-      for (const RouteId route : order)
-        if (!taken.take(routes[route])) left.push_back(route);
-      if (first || left.size() < best.size()) best = std::move(left);
-      first = false;
-    }
-    for (const RouteId route : best) layer_of[route] = layer + 1;
-    for (std::vector<RouteId>& order : orders)
-      std::erase_if(order, [&](RouteId route) { return layer_of[route] == layer; });
+  // Long routes have the most dependencies: they are placed while layers are empty.
+  std::vector<RouteId> order = order_given(routes);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
+  std::vector<std::int32_t> layer_of = first_fit(dependencies, routes, order);
+
+  // Part of a layer without cycles has none either, so layers that are filled again with their routes, one layer's
+  // after the other's, never need more than before (iterated greedy colouring, Culberson 1992).
+  std::mt19937 random(1);
+  double dependencies_of_routes = 0;
+  for (const auto& route : routes) dependencies_of_routes += static_cast<double>(route.size());
+  double trials = 0;
+  for (int pass = 0; pass < k_most_refills; ++pass) {
+    const std::int32_t layers = layers_in(layer_of);
+    trials += layers * dependencies_of_routes;
+    if (layers <= 1 || trials > k_most_trials) break;
+    std::vector<std::int32_t> turn(static_cast<std::size_t>(layers));
+    for (std::int32_t layer = 0; layer < layers; ++layer) turn[static_cast<std::size_t>(layer)] = layers - 1 - layer;
+    for (std::size_t i = turn.size(); pass % 2 == 1 && i > 1; --i) std::swap(turn[i - 1], turn[random() % i]);
+    std::stable_sort(order.begin(), order.end(), [&](RouteId a, RouteId b) {
+      return turn[static_cast<std::size_t>(layer_of[a])] < turn[static_cast<std::size_t>(layer_of[b])];
+    });
+    layer_of = first_fit(dependencies, routes, order);
   }
   return layer_of;
 }
@@ -157,7 +162,7 @@ class CycleBreaking {
   std::vector<RouteId> over_;
   std::vector<bool> moved_;  // [route]
   std::vector<RouteId> leaving_;
-  std::vector<Colour> colour_;     // [link]
+  std::vector<Colour> colour_;      // [link]
   std::vector<DependencyId> next_;  // [link] which of its dependencies is looked at next
   std::vector<LinkId> stack_;
 };
@@ -189,7 +194,7 @@ std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes,
     case LayerMethod::none:
       break;
     case LayerMethod::lash:
-      return lash(dependencies, routes);
+      return first_fit(dependencies, routes, order_given(routes));
     case LayerMethod::lash_sequential:
       return lash_sequential(dependencies, routes);
     case LayerMethod::df_sssp:

@@ -32,8 +32,8 @@ Renumbering renumber(const Topology& machine, std::span<const int> ranks_on) {
   }
   for (NodeId node = 0; node < machine.nodes(); ++node) {
     const auto at = static_cast<std::size_t>(node);
-    numbers.node[at] = machine.is_host(node) && ranks_on[at] == 1 ? numbers.first_rank[at]
-                                                                  : numbers.ranks + numbers.switches++;
+    numbers.node[at] =
+        machine.is_host(node) && ranks_on[at] == 1 ? numbers.first_rank[at] : numbers.ranks + numbers.switches++;
   }
   return numbers;
 }
@@ -85,9 +85,10 @@ Topology with_ranks(const Topology& machine, std::span<const int> ranks_on, std:
 
 std::vector<int> ranks_on_hosts(std::string_view text, NodeId hosts) {
   const auto refuse = [&](std::string_view fault) {
-    throw Error(fmt::format("ranks '{}': {}; expected a number of ranks for every host, or a list for {} hosts such as "
-                            "2,1,0*{}",
-                            text, fault, hosts, std::max(1, hosts - 2)));
+    throw Error(
+        fmt::format("ranks '{}': {}; expected a number of ranks for every host, or a list for {} hosts such as "
+                    "2,1,0*{}",
+                    text, fault, hosts, std::max(1, hosts - 2)));
   };
   const auto number = [&](std::string_view digits) {
     int value = 0;
