@@ -1,0 +1,208 @@
+// Sweeps over sources, on several threads.
+#include "synthesis/flow_sweep.h"
+
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <numeric>
+#include <thread>
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t k_batches = 250;
+// A tree's path joins a pool when it is shorter than the pool's best by this part.
+constexpr double k_worth_adding = 1e-4;
+// An unused path stays while it is no longer than the shortest by this part.
+constexpr double k_worth_keeping = 0.02;
+
+unsigned worker_count(int threads) {
+  return threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
+}
+
+/// Whether the links lead from source to target in this topology.
+bool leads(const Topology& topology, const WeightedPath& path) {
+  NodeId at = path.source;
+  for (const LinkId link : path.links) {
+    if (link < 0 || static_cast<std::size_t>(link) >= topology.links().size() || topology.link(link).tail != at)
+      return false;
+    at = topology.link(link).head;
+  }
+  return at == path.target;
+}
+
+}  // namespace
+
+FlowSweep::FlowSweep(const FlowInstance& instance, int threads, std::uint32_t seed)
+    : instance_(instance),
+      arcs_(instance),
+      potential_(instance.class_capacity),
+      pools_(instance.sources.size()),
+      orders_(instance.sources.size()),
+      turns_(instance.sources.size()),
+      random_(seed) {
+  std::iota(turns_.begin(), turns_.end(), 0U);
+  const std::size_t batch = std::max<std::size_t>(1, turns_.size() / k_batches);
+  for (unsigned i = 0; i < worker_count(threads); ++i)
+    desks_.push_back({ShortestPathTree(arcs_), PairStep(instance), {}, {}});
+  if (batch > 1) copies_.assign(batch, potential_);
+}
+
+void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential&)>& visit) {
+  std::shuffle(turns_.begin(), turns_.end(), random_);
+  if (copies_.empty()) {
+    for (const std::size_t source : turns_) visit(source, desks_[0], potential_);
+    return;
+  }
+  const std::size_t workers = std::min(desks_.size(), copies_.size());
+  std::barrier together(static_cast<std::ptrdiff_t>(workers));
+  const auto work = [&](std::size_t worker) {
+    const std::size_t classes = potential_.loads().size();
+    for (std::size_t first = 0; first < turns_.size(); first += copies_.size()) {
+      const std::size_t count = std::min(copies_.size(), turns_.size() - first);
+      for (std::size_t i = worker; i < count; i += workers) {
+        copies_[i].copy_state(potential_);
+        visit(turns_[first + i], desks_[worker], copies_[i]);
+      }
+      together.arrive_and_wait();
+      potential_.merge(std::span(copies_).first(count), classes * worker / workers, classes * (worker + 1) / workers);
+      together.arrive_and_wait();
+    }
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t worker = 1; worker < workers; ++worker) others.emplace_back(work, worker);
+  work(0);
+}
+
+void FlowSweep::for_each_source(const std::function<void(std::size_t, Desk&)>& visit) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&](Desk& desk) {
+    for (std::size_t source = next++; source < pools_.size(); source = next++) visit(source, desk);
+  };
+  std::vector<std::jthread> others;
+  for (std::size_t worker = 1; worker < desks_.size(); ++worker) others.emplace_back(work, std::ref(desks_[worker]));
+  work(desks_[0]);
+}
+
+void FlowSweep::start_from(const Routing& routing) {
+  const Topology& topology = *instance_.topology;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < pools_.size(); ++i) {
+    const NodeId source = instance_.sources[i];
+    while (next < routing.paths() && routing.path(next).source < source) ++next;
+    for (NodeId target = 0; target < topology.hosts(); ++target) {
+      double sum = 0;
+      std::size_t end = next;
+      for (; end < routing.paths(); ++end) {
+        const WeightedPath path = routing.path(end);
+        if (path.source != source || path.target != target) break;
+        if (leads(topology, path)) sum += path.weight;
+      }
+      for (; next < end; ++next)
+        if (const WeightedPath path = routing.path(next); path.source != target && leads(topology, path)) {
+          pools_[i].add(path.weight / sum, path.links);
+          desks_[0].step.put(path.links, path.weight / sum * instance_.multiplicity[i], potential_);
+        }
+      pools_[i].end_target();
+    }
+  }
+}
+
+double FlowSweep::sweep_with_new_paths(std::span<const double> class_lengths) {
+  std::vector<double> sums(pools_.size());
+  sweep([&](std::size_t source, Desk& desk, LinkPotential& potential) {
+    sums[source] = renew_pool(source, class_lengths, desk, potential);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+void FlowSweep::sweep_pools() {
+  sweep([&](std::size_t source, Desk& desk, LinkPotential& potential) { balance_pool(source, desk, potential); });
+}
+
+double FlowSweep::sum_of_distances(std::span<const double> class_lengths) {
+  std::vector<double> sums(pools_.size());
+  for_each_source([&](std::size_t source, Desk& desk) {
+    desk.tree.grow(instance_.sources[source], class_lengths, orders_[source]);
+    for (NodeId host = 0; host < instance_.topology->hosts(); ++host) sums[source] += desk.tree.distance(host);
+    sums[source] *= instance_.multiplicity[source];
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_lengths, Desk& desk,
+                             LinkPotential& potential) {
+  PathPool& pool = pools_[source];
+  const double multiplicity = instance_.multiplicity[source];
+  desk.tree.grow(instance_.sources[source], class_lengths.empty() ? potential.lengths() : class_lengths, orders_[source]);
+  desk.fresh.clear();
+  double distances = 0;
+  for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
+    if (target == instance_.sources[source]) {
+      desk.fresh.end_target();
+      continue;
+    }
+    const double distance = desk.tree.distance(target);
+    distances += distance;
+    desk.candidates.clear();
+    double shortest = std::numeric_limits<double>::infinity();
+    if (pool.targets() > 0)
+      for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path) {
+        const double length = desk.step.length(pool.links(path), potential);
+        desk.candidates.push_back({pool.links(path), pool.weight(path), length});
+        shortest = std::min(shortest, length);
+      }
+    const double reach = std::min(distance, shortest);
+    if (desk.candidates.empty()) {
+      const std::span<const LinkId> links = desk.tree.path(target);
+      desk.step.put(links, multiplicity, potential);
+      desk.candidates.push_back({links, 1, distance});
+    } else if (distance < shortest * (1 - k_worth_adding) || !class_lengths.empty()) {
+      const std::span<const LinkId> links = desk.tree.path(target);
+      const double length = desk.step.length(links, potential);
+      if (length < shortest * (1 - k_worth_adding)) desk.candidates.push_back({links, 0, length});
+    }
+    if (desk.candidates.size() > 1) desk.step.balance(desk.candidates, multiplicity, potential);
+    for (const Candidate& candidate : desk.candidates)
+      if (candidate.weight > 0 || candidate.length < reach * (1 + k_worth_keeping))
+        desk.fresh.add(candidate.weight, candidate.links);
+    desk.fresh.end_target();
+  }
+  pool = desk.fresh;
+  return distances * multiplicity;
+}
+
+void FlowSweep::balance_pool(std::size_t source, Desk& desk, LinkPotential& potential) {
+  PathPool& pool = pools_[source];
+  for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
+    const std::size_t first = pool.first(target), last = pool.first(target + 1);
+    if (last - first < 2) continue;
+    desk.candidates.clear();
+    for (std::size_t path = first; path < last; ++path)
+      desk.candidates.push_back(
+          {pool.links(path), pool.weight(path), desk.step.length(pool.links(path), potential)});
+    desk.step.balance(desk.candidates, instance_.multiplicity[source], potential);
+    for (std::size_t path = first; path < last; ++path) pool.weight(path) = desk.candidates[path - first].weight;
+  }
+}
+
+Routing FlowSweep::routing() const {
+  // Shares this small are left by rounding; the pair's other paths take them over.
+  constexpr double k_dust = 1e-9;
+  Routing routing(instance_.topology->hosts());
+  for (std::size_t source = 0; source < pools_.size(); ++source) {
+    const PathPool& pool = pools_[source];
+    for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
+      double sum = 0;
+      for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
+        if (pool.weight(path) > k_dust) sum += pool.weight(path);
+      for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
+        if (pool.weight(path) > k_dust)
+          routing.add(instance_.sources[source], target, pool.weight(path) / sum, pool.links(path));
+    }
+  }
+  return routing;
+}
+
+}  // namespace colltopo

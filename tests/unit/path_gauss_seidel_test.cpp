@@ -1,0 +1,117 @@
+// The concurrent flow by path Gauss-Seidel: exact optima lie between its bounds, its routings carry what they claim.
+#include <gmock/gmock.h>
+
+#include "colltopo/error.h"
+#include "synthesis/path_gauss_seidel.h"
+
+namespace colltopo {
+namespace {
+
+using testing::HasSubstr;
+
+/// Generalized Kautz (Imase, Itoh): u -> -(d u) - a for a = 1..d, without loops.
+Topology kautz(NodeId hosts, NodeId degree) {
+  TopologyBuilder builder("kautz", hosts);
+  for (NodeId host = 0; host < hosts; ++host)
+    for (NodeId a = 1; a <= degree; ++a) {
+      const NodeId head = (hosts - (degree * host + a) % hosts) % hosts;
+      if (head != host) builder.link(host, head);
+    }
+  return std::move(builder).build();
+}
+
+FlowSolution solve(const Topology& topology, double gap, int threads = 1) {
+  SynthesisOptions options;
+  options.gap = gap;
+  options.threads = threads;
+  return path_gauss_seidel(whole_instance(topology), options);
+}
+
+/// Both bounds hold `inverse_f`, are as near as asked, and the routing and the lengths prove them.
+void expect_optimum(const Topology& topology, double inverse_f) {
+  constexpr double k_gap = 0.001;
+  const FlowSolution solution = solve(topology, k_gap);
+  EXPECT_LE(solution.gap(), k_gap);
+  EXPECT_GE(solution.time, inverse_f * (1 - 1e-6));
+  EXPECT_LE(solution.time_lower, inverse_f * (1 + 1e-6));
+  EXPECT_EQ(routing_fault(topology, solution.routing), "");
+  EXPECT_DOUBLE_EQ(all_to_all_time(topology, link_loads(topology, solution.routing)), solution.time);
+  EXPECT_NEAR(time_lower_bound(topology, solution.class_lengths), solution.time_lower, 1e-9 * inverse_f);
+}
+
+TEST(PathGaussSeidel, brackets_the_optimum_of_tori) {
+  expect_optimum(topology_of("torus:3x3x3"), 9);
+  expect_optimum(topology_of("torus:8x8"), 64);
+}
+
+TEST(PathGaussSeidel, brackets_the_optimum_of_generalized_kautz_graphs) {
+  expect_optimum(kautz(16, 4), 7.571429);
+  expect_optimum(kautz(32, 4), 21.25);
+  expect_optimum(kautz(64, 4), 46.066667);
+  expect_optimum(kautz(100, 4), 80.928571);
+}
+
+TEST(PathGaussSeidel, lets_switches_relay_but_sends_them_nothing) {
+  // Four hosts on a switch: every cable carries three units either way.
+  TopologyBuilder builder("switch", 4, 1);
+  for (NodeId host = 0; host < 4; ++host) builder.cable(host, 4);
+  expect_optimum(std::move(builder).build(), 3);
+}
+
+TEST(PathGaussSeidel, uses_links_by_their_capacity) {
+  // Two hosts joined by parallel links of speeds 3 and 1: the unit splits 3 to 1, and the slow link takes 1/4.
+  TopologyBuilder builder("parallel", 2);
+  builder.link(0, 1, 3e9).link(0, 1, 1e9).link(1, 0, 3e9).link(1, 0, 1e9);
+  expect_optimum(std::move(builder).build(), 0.25);
+}
+
+TEST(PathGaussSeidel, is_the_same_on_any_number_of_threads) {
+  const Topology graph = kautz(600, 4);
+  const FlowSolution one = solve(graph, 0.05, 1), three = solve(graph, 0.05, 3);
+  EXPECT_EQ(one.time, three.time);
+  EXPECT_EQ(one.time_lower, three.time_lower);
+  EXPECT_EQ(one.class_lengths, three.class_lengths);
+  EXPECT_EQ(one.routing.paths(), three.routing.paths());
+}
+
+TEST(PathGaussSeidel, starts_from_what_remains_of_a_routing) {
+  // A torus loses its links 0 -> 1 and 1 -> 0; the links behind them move up.
+  const Topology whole = topology_of("torus:6x6");
+  SynthesisOptions options;
+  const FlowSolution before = path_gauss_seidel(whole_instance(whole), options);
+  TopologyBuilder builder("broken torus", whole.hosts());
+  std::vector<LinkId> number;  // [link of the whole torus] in the broken one; -1: gone
+  LinkId next = 0;
+  for (const Link& link : whole.links()) {
+    const bool gone = link.tail + link.head == 1;
+    number.push_back(gone ? -1 : next++);
+    if (!gone) builder.link(link.tail, link.head);
+  }
+  const Topology broken = std::move(builder).build();
+  Routing mapped(whole.hosts());
+  for (std::size_t i = 0; i < before.routing.paths(); ++i) {
+    const WeightedPath path = before.routing.path(i);
+    std::vector<LinkId> links;
+    for (const LinkId link : path.links) links.push_back(number[static_cast<std::size_t>(link)]);
+    mapped.add(path.source, path.target, path.weight, links);
+  }
+  options.start = &mapped;
+  const FlowSolution after = path_gauss_seidel(whole_instance(broken), options);
+  EXPECT_LE(after.gap(), options.gap);
+  EXPECT_EQ(routing_fault(broken, after.routing), "");
+}
+
+TEST(PathGaussSeidel, names_hosts_that_are_cut_off) {
+  TopologyBuilder builder("two parts", 5);
+  builder.cable(0, 1).cable(1, 2).link(2, 3);
+  const Topology parts = std::move(builder).build();
+  try {
+    solve(parts, 0.01);
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("two parts: hosts 3, 4 cannot reach host 0"));
+  }
+}
+
+}  // namespace
+}  // namespace colltopo
