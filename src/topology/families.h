@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "colltopo/topology.h"
 
@@ -24,5 +25,30 @@ struct Family {
 };
 
 std::span<const Family> families();
+
+inline constexpr int k_most_hosts = 1 << 20;
+
+/// "SPEC: FAULT; expected EXPECTED"
+[[noreturn]] void refuse(const FamilySpec& spec, std::string_view fault, std::string_view expected);
+/// A whole number in least..most, or refuses, calling it `what`.
+int number(const FamilySpec& spec, std::string_view text, std::string_view what, int least, int most);
+/// Refuses another number of parameters, expecting e.g. "ring:HOSTS". Up to `optional` more may be given.
+void expect_parameters(const FamilySpec& spec, std::size_t count, std::string_view expected, std::size_t optional = 0);
+/// "3x4x5". Side 1 is allowed: such a dimension has no links.
+std::vector<int> sides_in(const FamilySpec& spec, std::string_view sides);
+/// Their product, or refuses when it is too large.
+std::int64_t points_of(const FamilySpec& spec, const std::vector<int>& sides);
+
+// Direct networks that are grids or cubes (family_grids.cpp).
+Topology ring(const FamilySpec& spec);
+Topology mesh(const FamilySpec& spec);
+Topology torus(const FamilySpec& spec);
+Topology hypercube(const FamilySpec& spec);
+// Direct networks given by a rule (family_graphs.cpp).
+Topology complete(const FamilySpec& spec);
+Topology bipartite(const FamilySpec& spec);
+Topology kautz(const FamilySpec& spec);
+// Networks with switches (family_switched.cpp).
+Topology single_switch(const FamilySpec& spec);
 
 }  // namespace colltopo

@@ -58,7 +58,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Expected{"mesh:4x4", 16, 0, 48, 4, 6}, Expected{"torus:3x3x3", 27, 0, 162, 6, 3},
                     Expected{"torus:2x4", 8, 0, 24, 3, 3}, Expected{"torus:1x5", 5, 0, 10, 2, 2},
                     Expected{"hypercube:3", 8, 0, 24, 3, 3}, Expected{"complete:8", 8, 0, 56, 7, 1},
-                    Expected{"bipartite:4:4", 8, 0, 32, 4, 2}, Expected{"switch:16", 16, 1, 32, 1, 2}),
+                    Expected{"bipartite:4:4", 8, 0, 32, 4, 2}, Expected{"switch:16", 16, 1, 32, 1, 2},
+                    Expected{"kautz:12:2", 12, 0, 24, 2, 3}, Expected{"kautz:16:4", 16, 0, 60, 4, 2},
+                    Expected{"kautz:1000:4", 1000, 0, 4000, 4, 5}, Expected{"kautz:3:2", 3, 0, 6, 2, 1}),
     [](const auto& test) {
       std::string name = test.param.spec;
       for (char& letter : name)
@@ -77,6 +79,14 @@ TEST(Topology, hypercube_neighbours_differ_in_one_bit) {
     const int differing = link.tail ^ link.head;
     EXPECT_EQ(differing & (differing - 1), 0) << link.tail << " " << link.head;
   }
+}
+
+TEST(Topology, kautz_links_follow_imase_and_itoh) {
+  // -(2u) - 1 and -(2u) - 2 modulo 6; no host is its own neighbour, for 3 divides 6.
+  const Topology kautz = topology_of("kautz:6:2");
+  std::vector<int> heads;
+  for (const Link& link : kautz.links()) heads.push_back(link.head);
+  EXPECT_THAT(heads, ElementsAre(5, 4, 3, 2, 1, 0, 5, 4, 3, 2, 1, 0));
 }
 
 TEST(Topology, irregular_graphs_are_told_apart) {
@@ -193,13 +203,14 @@ TEST(Topology, fingerprint_stays_what_it_is) {
 TEST(Topology, wrong_specs_name_the_fault_and_what_is_allowed) {
   EXPECT_EQ(error_of("tours:3x3"),
             "tours:3x3: unknown topology family 'tours'; expected one of: ring mesh torus hypercube complete bipartite "
-            "switch");
+            "kautz switch");
   EXPECT_EQ(error_of("torus:3x0"), "torus:3x0: side '0'; expected a whole number in 1..1048576");
   EXPECT_EQ(error_of("torus:3x"), "torus:3x: side ''; expected a whole number in 1..1048576");
   EXPECT_EQ(error_of("ring:8:2"), "ring:8:2: 2 parameters; expected ring:HOSTS");
   EXPECT_EQ(error_of("ring"), "ring: 0 parameters; expected ring:HOSTS");
   EXPECT_EQ(error_of("ring:8q"), "ring:8q: number of hosts '8q'; expected a whole number in 2..1048576");
   EXPECT_EQ(error_of("hypercube:99"), "hypercube:99: number of dimensions '99'; expected a whole number in 1..20");
+  EXPECT_EQ(error_of("kautz:4:4"), "kautz:4:4: degree '4'; expected a whole number in 1..3");
   EXPECT_EQ(error_of("torus:99999x99999"),
             "torus:99999x99999: too many hosts; expected a product of sides up to 1048576");
   EXPECT_EQ(error_of("ring:8/speed:9"),

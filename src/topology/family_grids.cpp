@@ -1,0 +1,50 @@
+// Families whose hosts are the points of a grid.
+#include "topology/families.h"
+
+namespace colltopo {
+
+namespace {
+
+// Neighbours along every side; a side of 2 has one cable, not one each way round.
+Topology grid(const FamilySpec& spec, const std::vector<int>& sides, bool wraps) {
+  const std::int64_t points = points_of(spec, sides);
+  TopologyBuilder builder(spec.text, points);
+  for (NodeId host = 0; host < points; ++host) {
+    std::int64_t stride = points;
+    for (const int side : sides) {
+      stride /= side;
+      const auto coordinate = static_cast<int>(host / stride % side);
+      if (coordinate + 1 < side)
+        builder.cable(host, static_cast<NodeId>(host + stride));
+      else if (wraps && side > 2)
+        builder.cable(host, static_cast<NodeId>(host - stride * (side - 1)));
+    }
+  }
+  builder.grid(sides, wraps);
+  return std::move(builder).build();
+}
+
+}  // namespace
+
+Topology ring(const FamilySpec& spec) {
+  expect_parameters(spec, 1, "ring:HOSTS");
+  return grid(spec, {number(spec, spec.parameters[0], "number of hosts", 2, k_most_hosts)}, true);
+}
+
+Topology mesh(const FamilySpec& spec) {
+  expect_parameters(spec, 1, "mesh:AxBx...");
+  return grid(spec, sides_in(spec, spec.parameters[0]), false);
+}
+
+Topology torus(const FamilySpec& spec) {
+  expect_parameters(spec, 1, "torus:AxBx...");
+  return grid(spec, sides_in(spec, spec.parameters[0]), true);
+}
+
+Topology hypercube(const FamilySpec& spec) {
+  expect_parameters(spec, 1, "hypercube:DIMENSIONS");
+  const int dimensions = number(spec, spec.parameters[0], "number of dimensions", 1, 20);
+  return grid(spec, std::vector<int>(static_cast<std::size_t>(dimensions), 2), true);
+}
+
+}  // namespace colltopo

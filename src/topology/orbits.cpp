@@ -1,0 +1,306 @@
+// Automorphisms by bliss (Junttila, Kaski 2007), on a graph with coloured vertices and plain edges.
+//
+// All links from one node to another are one arc whose kind is the bandwidths of its links. Arcs of the commonest kind
+// become edges of the bliss graph; every other arc gets a vertex of its own, coloured by the kind, in the middle.
+// Hosts with the same links to the same neighbours (as many on one switch) are found first and only one of them is
+// given to bliss, coloured by their number: bliss would else look at every swap of two of them.
+#include "topology/orbits.h"
+
+#include <algorithm>
+#include <bliss/graph.hh>
+#include <cassert>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace colltopo {
+
+namespace {
+
+std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+/// All links from one node to another.
+struct Arc {
+  NodeId tail = 0, head = 0;
+  int kind = 0;  // equal where the bandwidths are, sorted
+
+  friend bool operator<(const Arc& a, const Arc& b) {
+    return a.tail != b.tail ? a.tail < b.tail : a.head != b.head ? a.head < b.head : a.kind < b.kind;
+  }
+  friend bool operator==(const Arc&, const Arc&) = default;
+};
+
+std::vector<LinkId> by_ends(const Topology& topology) {
+  std::vector<LinkId> order(topology.links().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](LinkId a, LinkId b) {
+    const Link &left = topology.link(a), &right = topology.link(b);
+    if (left.tail != right.tail) return left.tail < right.tail;
+    if (left.head != right.head) return left.head < right.head;
+    return left.bandwidth != right.bandwidth ? left.bandwidth < right.bandwidth : a < b;
+  });
+  return order;
+}
+
+/// Sorted by tail and head; kinds are numbered by the order of their bandwidths.
+std::vector<Arc> arcs_of(const Topology& topology, const std::vector<LinkId>& sorted_links) {
+  std::vector<Arc> arcs;
+  std::vector<std::vector<double>> bandwidths;
+  for (const LinkId id : sorted_links) {
+    const Link& link = topology.link(id);
+    if (arcs.empty() || arcs.back().tail != link.tail || arcs.back().head != link.head) {
+      arcs.push_back({link.tail, link.head, 0});
+      bandwidths.emplace_back();
+    }
+    bandwidths.back().push_back(link.bandwidth);
+  }
+  std::map<std::vector<double>, int> kinds;
+  for (const std::vector<double>& kind : bandwidths) kinds.emplace(kind, 0);
+  int next = 0;
+  for (auto& [kind, number] : kinds) number = next++;
+  for (std::size_t i = 0; i < arcs.size(); ++i) arcs[i].kind = kinds.at(bandwidths[i]);
+  return arcs;
+}
+
+/// Hosts grouped where they have the same arcs from and to the same nodes; groups in the order of their first host.
+std::vector<std::vector<NodeId>> alike_hosts(const Topology& topology, const std::vector<Arc>& arcs) {
+  struct Seen {
+    NodeId neighbour;
+    int kind;  // negative: an arc that comes in
+    auto operator<=>(const Seen&) const = default;
+  };
+  std::vector<std::vector<Seen>> neighbours(index(topology.hosts()));
+  for (const Arc& arc : arcs) {
+    if (topology.is_host(arc.tail)) neighbours[index(arc.tail)].push_back({arc.head, arc.kind});
+    if (topology.is_host(arc.head)) neighbours[index(arc.head)].push_back({arc.tail, ~arc.kind});
+  }
+  std::map<std::vector<Seen>, std::size_t> group_with;
+  std::vector<std::vector<NodeId>> groups;
+  for (NodeId host = 0; host < topology.hosts(); ++host) {
+    std::vector<Seen>& seen = neighbours[index(host)];
+    std::sort(seen.begin(), seen.end());
+    const auto [place, is_new] = group_with.emplace(std::move(seen), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(host);
+  }
+  return groups;
+}
+
+/// What bliss is given, and what of it stands for what.
+struct Reduced {
+  std::vector<std::vector<NodeId>> groups;  // [vertex below groups.size()] the hosts that it stands for
+  std::vector<NodeId> vertex_of;            // [node]
+  NodeId vertices = 0;                      // of hosts and switches
+};
+
+Reduced reduced(const Topology& topology, const std::vector<Arc>& arcs) {
+  Reduced result;
+  result.groups = alike_hosts(topology, arcs);
+  result.vertex_of.resize(index(topology.nodes()));
+  for (const std::vector<NodeId>& group : result.groups) {
+    for (const NodeId host : group) result.vertex_of[index(host)] = result.vertices;
+    ++result.vertices;
+  }
+  for (NodeId node = topology.hosts(); node < topology.nodes(); ++node)
+    result.vertex_of[index(node)] = result.vertices++;
+  return result;
+}
+
+/// Arcs between vertices: those of the first host of every group.
+std::vector<Arc> reduced_arcs(const Topology& topology, const std::vector<Arc>& arcs, const Reduced& reduction) {
+  const auto stands_for_its_group = [&](NodeId node) {
+    return !topology.is_host(node) || reduction.groups[index(reduction.vertex_of[index(node)])].front() == node;
+  };
+  std::vector<Arc> result;
+  for (const Arc& arc : arcs)
+    if (stands_for_its_group(arc.tail) && stands_for_its_group(arc.head))
+      result.push_back({reduction.vertex_of[index(arc.tail)], reduction.vertex_of[index(arc.head)], arc.kind});
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+int commonest_kind(const std::vector<Arc>& arcs) {
+  std::map<int, std::size_t> counts;
+  for (const Arc& arc : arcs) ++counts[arc.kind];
+  const auto most = std::max_element(counts.begin(), counts.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
+/// Whether every arc has its opposite of the same kind: then undirected edges do, which bliss handles faster.
+bool both_ways(const std::vector<Arc>& sorted_arcs) {
+  return std::all_of(sorted_arcs.begin(), sorted_arcs.end(), [&](const Arc& arc) {
+    return std::binary_search(sorted_arcs.begin(), sorted_arcs.end(), Arc{arc.head, arc.tail, arc.kind});
+  });
+}
+
+/// Permutations of the vertices of `reduction`, from bliss.
+struct Found {
+  std::vector<std::vector<NodeId>> generators;
+  NodeId vertices = 0;  // only the first are nodes, the rest stand for arcs
+};
+
+void keep_generator(void* found_by_bliss, unsigned int /*count*/, const unsigned int* automorphism) {
+  auto& found = *static_cast<Found*>(found_by_bliss);
+  found.generators.emplace_back(automorphism, automorphism + found.vertices);
+}
+
+/// Returns log10 of the size of the group.
+template <typename Graph>
+double search(const Reduced& reduction, const std::vector<Arc>& arcs, bool one_edge_both_ways, Found& found) {
+  Graph graph;
+  // Colours: hosts by how many alike they stand for, 0: switches, then a colour per kind of arc.
+  unsigned int colours = 1;
+  for (const std::vector<NodeId>& group : reduction.groups) {
+    graph.add_vertex(static_cast<unsigned int>(group.size()));
+    colours = std::max(colours, static_cast<unsigned int>(group.size()) + 1);
+  }
+  for (NodeId vertex = static_cast<NodeId>(reduction.groups.size()); vertex < reduction.vertices; ++vertex)
+    graph.add_vertex(0);
+  const int plain = commonest_kind(arcs);
+  for (const Arc& arc : arcs) {
+    if (one_edge_both_ways && arc.tail > arc.head) continue;
+    const auto tail = static_cast<unsigned int>(arc.tail), head = static_cast<unsigned int>(arc.head);
+    if (arc.kind == plain) {
+      graph.add_edge(tail, head);
+    } else {
+      const unsigned int middle = graph.add_vertex(colours + static_cast<unsigned int>(arc.kind));
+      graph.add_edge(tail, middle);
+      graph.add_edge(middle, head);
+    }
+  }
+  graph.set_splitting_heuristic(Graph::shs_fm);
+  found.vertices = reduction.vertices;
+  bliss::Stats stats;
+  graph.find_automorphisms(stats, keep_generator, &found);
+  return static_cast<double>(std::log10(stats.get_group_size_approx()));
+}
+
+/// Of a permutation of vertices: the k-th host of a group goes to the k-th host of the group's image.
+std::vector<NodeId> on_nodes(const std::vector<NodeId>& permutation, const Topology& topology,
+                             const Reduced& reduction) {
+  std::vector<NodeId> image(index(topology.nodes()));
+  for (std::size_t vertex = 0; vertex < reduction.groups.size(); ++vertex) {
+    const std::vector<NodeId>& from = reduction.groups[vertex];
+    const std::vector<NodeId>& to = reduction.groups[index(permutation[vertex])];
+    for (std::size_t k = 0; k < from.size(); ++k) image[index(from[k])] = to[k];
+  }
+  const NodeId switches_begin = static_cast<NodeId>(reduction.groups.size());
+  for (NodeId vertex = switches_begin; vertex < reduction.vertices; ++vertex)
+    image[index(topology.hosts() + vertex - switches_begin)] =
+        topology.hosts() + permutation[index(vertex)] - switches_begin;
+  return image;
+}
+
+/// A swap and a cycle generate every permutation of a group of hosts that are alike.
+void add_permutations_of(const std::vector<NodeId>& group, NodeId nodes,
+                         std::vector<std::vector<NodeId>>& generators) {
+  if (group.size() < 2) return;
+  std::vector<NodeId> identity(index(nodes));
+  std::iota(identity.begin(), identity.end(), 0);
+  generators.push_back(identity);
+  std::swap(generators.back()[index(group[0])], generators.back()[index(group[1])]);
+  if (group.size() == 2) return;
+  generators.push_back(std::move(identity));
+  for (std::size_t k = 0; k < group.size(); ++k) generators.back()[index(group[k])] = group[(k + 1) % group.size()];
+}
+
+double log10_factorial(std::size_t number) { return std::lgamma(static_cast<double>(number) + 1) / std::log(10.0); }
+
+/// Sets that grow together; each is known by its smallest member.
+class Union {
+ public:
+  explicit Union(std::size_t members) : parent_(members) { std::iota(parent_.begin(), parent_.end(), 0); }
+  void join(int a, int b) {
+    a = root(a);
+    b = root(b);
+    parent_[index(std::max(a, b))] = std::min(a, b);
+  }
+  /// [member] the number of its set; sets in the order of their smallest members.
+  std::vector<int> numbered(int& sets) {
+    std::vector<int> number(parent_.size());
+    sets = 0;
+    for (std::size_t member = 0; member < parent_.size(); ++member) {
+      const auto smallest = index(root(static_cast<int>(member)));
+      number[member] = smallest == member ? sets++ : number[smallest];
+    }
+    return number;
+  }
+
+ private:
+  int root(int member) {
+    while (parent_[index(member)] != member) member = parent_[index(member)] = parent_[index(parent_[index(member)])];
+    return member;
+  }
+  std::vector<int> parent_;
+};
+
+/// [link] into `sorted_links`, and the first of those with the same ends and bandwidth.
+class LinkImages {
+ public:
+  LinkImages(const Topology& topology, const std::vector<LinkId>& sorted_links)
+      : topology_(topology), sorted_links_(sorted_links) {}
+
+  /// The first of the links that `link` may go to when its ends go where `image` says.
+  LinkId of(LinkId link, const std::vector<NodeId>& image) const {
+    Link wanted = topology_.link(link);
+    wanted.tail = image[index(wanted.tail)];
+    wanted.head = image[index(wanted.head)];
+    const auto found = std::lower_bound(
+        sorted_links_.begin(), sorted_links_.end(), wanted, [&](LinkId candidate, const Link& sought) {
+          const Link& known = topology_.link(candidate);
+          if (known.tail != sought.tail) return known.tail < sought.tail;
+          return known.head != sought.head ? known.head < sought.head : known.bandwidth < sought.bandwidth;
+        });
+    assert(found != sorted_links_.end());
+    return *found;
+  }
+
+ private:
+  const Topology& topology_;
+  const std::vector<LinkId>& sorted_links_;
+};
+
+void number_orbits(const Topology& topology, const std::vector<LinkId>& sorted_links, Orbits& orbits) {
+  Union hosts(index(topology.hosts())), links(topology.links().size());
+  for (std::size_t i = 1; i < sorted_links.size(); ++i) {
+    const Link &a = topology.link(sorted_links[i - 1]), &b = topology.link(sorted_links[i]);
+    if (a.tail == b.tail && a.head == b.head && a.bandwidth == b.bandwidth)
+      links.join(sorted_links[i - 1], sorted_links[i]);
+  }
+  const LinkImages images(topology, sorted_links);
+  for (const std::vector<NodeId>& generator : orbits.generators) {
+    for (NodeId node = 0; node < topology.nodes(); ++node) {
+      if (generator[index(node)] == node) continue;
+      if (topology.is_host(node)) hosts.join(node, generator[index(node)]);
+      for (const LinkId link : topology.links_out(node)) links.join(link, images.of(link, generator));
+      for (const LinkId link : topology.links_in(node)) links.join(link, images.of(link, generator));
+    }
+  }
+  orbits.host_orbit = hosts.numbered(orbits.host_orbits);
+  orbits.link_orbit = links.numbered(orbits.link_orbits);
+}
+
+}  // namespace
+
+Orbits orbits_of(const Topology& topology) {
+  const std::vector<LinkId> sorted_links = by_ends(topology);
+  const std::vector<Arc> all_arcs = arcs_of(topology, sorted_links);
+  const Reduced reduction = reduced(topology, all_arcs);
+  const std::vector<Arc> arcs = reduced_arcs(topology, all_arcs, reduction);
+
+  Orbits orbits;
+  Found found;
+  orbits.log10_group_size = both_ways(arcs) ? search<bliss::Graph>(reduction, arcs, true, found)
+                                            : search<bliss::Digraph>(reduction, arcs, false, found);
+  for (const std::vector<NodeId>& generator : found.generators)
+    orbits.generators.push_back(on_nodes(generator, topology, reduction));
+  for (const std::vector<NodeId>& group : reduction.groups) {
+    add_permutations_of(group, topology.nodes(), orbits.generators);
+    orbits.log10_group_size += log10_factorial(group.size());
+  }
+  number_orbits(topology, sorted_links, orbits);
+  return orbits;
+}
+
+}  // namespace colltopo
