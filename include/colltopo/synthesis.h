@@ -32,6 +32,8 @@ struct SynthesisOptions {
 struct Synthesis {
   Routing routing;
   FlowBound bound;  // time: of the routing; time_lower and lengths: the optimum's, where the method knows it
+  double time_lower_of_paths = 0;  // mcf-path, ilp: no weights on the paths it chose among are faster; 0: not known
+  std::string remark = {};         // for people: what was left out; empty: nothing
 };
 
 /// One row of the table. Every method throws Error naming hosts that cannot reach each other.

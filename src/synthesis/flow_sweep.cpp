@@ -135,7 +135,8 @@ double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_l
                              LinkPotential& potential) {
   PathPool& pool = pools_[source];
   const double multiplicity = instance_.multiplicity[source];
-  desk.tree.grow(instance_.sources[source], class_lengths.empty() ? potential.lengths() : class_lengths, orders_[source]);
+  desk.tree.grow(instance_.sources[source], class_lengths.empty() ? potential.lengths() : class_lengths,
+                 orders_[source]);
   desk.fresh.clear();
   double distances = 0;
   for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
@@ -180,8 +181,7 @@ void FlowSweep::balance_pool(std::size_t source, Desk& desk, LinkPotential& pote
     if (last - first < 2) continue;
     desk.candidates.clear();
     for (std::size_t path = first; path < last; ++path)
-      desk.candidates.push_back(
-          {pool.links(path), pool.weight(path), desk.step.length(pool.links(path), potential)});
+      desk.candidates.push_back({pool.links(path), pool.weight(path), desk.step.length(pool.links(path), potential)});
     desk.step.balance(desk.candidates, instance_.multiplicity[source], potential);
     for (std::size_t path = first; path < last; ++path) pool.weight(path) = desk.candidates[path - first].weight;
   }

@@ -51,7 +51,7 @@ class FlowSweep {
   const FlowInstance& instance_;
   Arcs arcs_;
   LinkPotential potential_;
-  std::vector<PathPool> pools_;             // [source]
+  std::vector<PathPool> pools_;              // [source]
   std::vector<std::vector<NodeId>> orders_;  // [source] of ShortestPathTree
   std::vector<std::size_t> turns_;           // sources in the order of the next sweep
   std::vector<Desk> desks_;                  // [thread]

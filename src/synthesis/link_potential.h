@@ -1,8 +1,8 @@
 // The exponential potential of the loads, whose gradient is the length that a path pays for a link.
 //
-// With u_e = load / (capacity * time) the length of class e is prior_e * exp(beta * (u_e - 1)) / capacity. Minimising the
-// potential under growing beta, or under priors multiplied again and again by those exponentials (the exponential method
-// of multipliers), leads to the smallest largest load; the lengths lead to the dual optimum that proves it.
+// With u_e = load / (capacity * time) the length of class e is prior_e * exp(beta * (u_e - 1)) / capacity. Minimising
+// the potential under growing beta, or under priors multiplied again and again by those exponentials (the exponential
+// method of multipliers), leads to the smallest largest load; the lengths lead to the dual optimum that proves it.
 #pragma once
 
 #include <span>

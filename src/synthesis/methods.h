@@ -3,4 +3,12 @@
 
 #include "colltopo/synthesis.h"
 
-namespace colltopo {}
+namespace colltopo {
+
+RoutingMethod mcf_path_method();
+RoutingMethod sssp_method();
+RoutingMethod ewsp_method();
+RoutingMethod dor_method();
+RoutingMethod fptas_method();
+
+}  // namespace colltopo

@@ -42,7 +42,8 @@ double PairStep::move(const Candidate& from, const Candidate& to, double multipl
   touched_.clear();
   count(to.links, 1);
   count(from.links, -1);
-  // The potential along the move: its slope, its curvature, and how far its quadratic may be trusted (an exponent of 1).
+  // The potential along the move: its slope, its curvature, and how far its quadratic may be trusted (an exponent of
+  // 1).
   double saving = 0, curvature = 0, fastest = 0;
   for (const std::int32_t touched : touched_) {
     const auto e = static_cast<std::size_t>(touched);

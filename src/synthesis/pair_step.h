@@ -24,7 +24,8 @@ class PairStep {
   double length(std::span<const LinkId> links, const LinkPotential& potential) const;
   /// Adds `weight` of a source of this multiplicity.
   void put(std::span<const LinkId> links, double load, LinkPotential& potential) const;
-  /// Lengths of the candidates must be set; their weights change, their sum does not. Returns the index of the shortest.
+  /// Lengths of the candidates must be set; their weights change, their sum does not. Returns the index of the
+  /// shortest.
   std::size_t balance(std::span<Candidate> candidates, double multiplicity, LinkPotential& potential);
 
  private:
@@ -32,8 +33,8 @@ class PairStep {
   void count(std::span<const LinkId> links, int times);
 
   const std::vector<std::int32_t>& link_class_;
-  std::vector<int> difference_;  // [class] how many more links of it the target path has; all 0 between calls
-  std::vector<std::int32_t> touched_;   // classes of either path
+  std::vector<int> difference_;        // [class] how many more links of it the target path has; all 0 between calls
+  std::vector<std::int32_t> touched_;  // classes of either path
   std::vector<char> is_touched_;
 };
 

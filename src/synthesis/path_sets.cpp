@@ -88,15 +88,31 @@ std::vector<Path> PathsFrom::disjoint(NodeId target) {
   if (target == source_) return {};
   const std::size_t most = std::min(topology_.links_out(source_).size(), topology_.links_in(target).size());
   std::size_t paths = 0;
-  for (; paths < most && search(target); ++paths) augment(target);
+  for (; paths < most && search(target, true); ++paths) augment(target);
   std::vector<Path> disjoint = take_apart(target);
   forget();
   return disjoint;
 }
 
+std::vector<Path> PathsFrom::disjoint_shortest_first(NodeId target) {
+  std::vector<Path> paths;
+  if (target == source_) return paths;
+  const std::size_t most = std::min(topology_.links_out(source_).size(), topology_.links_in(target).size());
+  while (paths.size() < most && search(target, false)) {
+    Path& path = paths.emplace_back();
+    for (NodeId node = source_; node != target; node = topology_.link(path.back()).head) {
+      path.push_back(marks_[index(node)].next);
+      used_[index(path.back())] = true;
+      used_links_.push_back(path.back());
+    }
+  }
+  forget();
+  return paths;
+}
+
 /// Dijkstra from the target backwards through what the paths so far leave, until the source is reached. Reduced costs
 /// are small whole numbers, so a list per distance serves as the queue.
-bool PathsFrom::search(NodeId target) {
+bool PathsFrom::search(NodeId target, bool may_undo) {
   for (const NodeId node : seen_) {
     Mark& mark = marks_[index(node)];
     mark.distance = -1;
@@ -118,6 +134,7 @@ bool PathsFrom::search(NodeId target) {
       if (node == source_) return true;
       for (const LinkId link : topology_.links_in(node))
         if (!used_[index(link)]) relax(node, topology_.link(link).tail, 1, link, false);
+      if (!may_undo) continue;
       for (const LinkId link : topology_.links_out(node))
         if (used_[index(link)]) relax(node, topology_.link(link).head, -1, link, true);
     }

@@ -31,6 +31,10 @@ class PathsFrom {
   /// shortest augmentation, searched from the target so that the distances from the source guide it.
   std::vector<Path> disjoint(NodeId target);
 
+  /// A maximal set of link-disjoint paths: a shortest path, then a shortest one without its links, and so on until
+  /// there is none. Unlike disjoint() it always has a shortest path, but it may have fewer paths.
+  std::vector<Path> disjoint_shortest_first(NodeId target);
+
   /// How many shortest paths there are; 2^62 where there are more.
   std::uint64_t shortest_count(NodeId target) const { return nodes_[index(target)].count; }
   /// All shortest paths, or `most` of them evenly spread over their enumeration.
@@ -55,7 +59,7 @@ class PathsFrom {
 
   static std::size_t index(NodeId node) { return static_cast<std::size_t>(node); }
   Path shortest_at(NodeId target, std::uint64_t rank) const;
-  bool search(NodeId target);
+  bool search(NodeId target, bool may_undo);
   void relax(NodeId node, NodeId tail, int cost, LinkId link, bool undoes);
   void augment(NodeId target);
   std::vector<Path> take_apart(NodeId target);

@@ -7,7 +7,8 @@
 namespace colltopo {
 
 std::span<const RoutingMethod> routing_methods() {
-  static const std::vector<RoutingMethod> methods{};
+  static const std::vector<RoutingMethod> methods{mcf_path_method(), fptas_method(), sssp_method(), ewsp_method(),
+                                                  dor_method()};
   return methods;
 }
 
