@@ -55,9 +55,12 @@ constexpr std::array k_families{
     Family{"mesh", "AxBx...", "a grid without wrap-around", mesh},
     Family{"torus", "AxBx...", "a grid that wraps around on every side (a side of 2 has one cable)", torus},
     Family{"hypercube", "DIMENSIONS", "2^DIMENSIONS hosts, joined where their numbers differ in one bit", hypercube},
+    Family{"twisted-hypercube", "DIMENSIONS", "a hypercube with two cables of a square crossed", twisted_hypercube},
     Family{"complete", "HOSTS", "every host joined to every other", complete},
     Family{"bipartite", "A:B", "each of A hosts joined to each of B more", bipartite},
     Family{"kautz", "HOSTS:DEGREE", "generalized Kautz graph: one-way links, short paths for any size", kautz},
+    Family{"xpander", "HOSTS:DEGREE[:SEED]", "random lift of a complete graph of DEGREE + 1 nodes", xpander},
+    Family{"jellyfish", "HOSTS:DEGREE[:SEED]", "random regular graph", jellyfish},
     Family{"switch", "HOSTS", "hosts on one switch", single_switch},
 };
 

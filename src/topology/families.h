@@ -44,10 +44,14 @@ Topology ring(const FamilySpec& spec);
 Topology mesh(const FamilySpec& spec);
 Topology torus(const FamilySpec& spec);
 Topology hypercube(const FamilySpec& spec);
+Topology twisted_hypercube(const FamilySpec& spec);
 // Direct networks given by a rule (family_graphs.cpp).
 Topology complete(const FamilySpec& spec);
 Topology bipartite(const FamilySpec& spec);
 Topology kautz(const FamilySpec& spec);
+// Random direct networks (family_random.cpp).
+Topology jellyfish(const FamilySpec& spec);
+Topology xpander(const FamilySpec& spec);
 // Networks with switches (family_switched.cpp).
 Topology single_switch(const FamilySpec& spec);
 

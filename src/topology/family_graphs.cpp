@@ -25,8 +25,8 @@ Topology bipartite(const FamilySpec& spec) {
 }
 
 // Imase and Itoh 1983: a digraph with short paths for every number of nodes and degree. Host u has a link to
-// -(d*u) - a modulo the number of hosts, for a = 1..d. Where that is u itself there is no link, so those few hosts (none
-// when d + 1 divides the number of hosts) have fewer links.
+// -(d*u) - a modulo the number of hosts, for a = 1..d. Where that is u itself there is no link, so those few hosts
+// (none when d + 1 divides the number of hosts) have fewer links.
 Topology kautz(const FamilySpec& spec) {
   expect_parameters(spec, 2, "kautz:HOSTS:DEGREE");
   const std::int64_t hosts = number(spec, spec.parameters[0], "number of hosts", 2, k_most_hosts);

@@ -47,4 +47,21 @@ Topology hypercube(const FamilySpec& spec) {
   return grid(spec, std::vector<int>(static_cast<std::size_t>(dimensions), 2), true);
 }
 
+// Esfahanian, Ni and Sagan 1991, "The Twisted N-Cube": a hypercube in which two parallel cables of one square, 0-1 and
+// 2-3, are exchanged for its diagonals 0-3 and 1-2. The degree stays, the diameter becomes one less.
+Topology twisted_hypercube(const FamilySpec& spec) {
+  expect_parameters(spec, 1, "twisted-hypercube:DIMENSIONS");
+  const int dimensions = number(spec, spec.parameters[0], "number of dimensions", 3, 20);
+  const NodeId hosts = 1 << dimensions;
+  TopologyBuilder builder(spec.text, hosts);
+  for (NodeId host = 0; host < hosts; ++host) {
+    for (int bit = 0; bit < dimensions; ++bit) {
+      NodeId neighbour = host ^ (1 << bit);
+      if (bit == 0 && host < 4) neighbour ^= 2;
+      if (host < neighbour) builder.cable(host, neighbour);
+    }
+  }
+  return std::move(builder).build();
+}
+
 }  // namespace colltopo

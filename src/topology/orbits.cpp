@@ -122,8 +122,8 @@ std::vector<Arc> reduced_arcs(const Topology& topology, const std::vector<Arc>& 
 int commonest_kind(const std::vector<Arc>& arcs) {
   std::map<int, std::size_t> counts;
   for (const Arc& arc : arcs) ++counts[arc.kind];
-  const auto most = std::max_element(counts.begin(), counts.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == counts.end() ? 0 : most->first;
 }
 
@@ -193,8 +193,7 @@ std::vector<NodeId> on_nodes(const std::vector<NodeId>& permutation, const Topol
 }
 
 /// A swap and a cycle generate every permutation of a group of hosts that are alike.
-void add_permutations_of(const std::vector<NodeId>& group, NodeId nodes,
-                         std::vector<std::vector<NodeId>>& generators) {
+void add_permutations_of(const std::vector<NodeId>& group, NodeId nodes, std::vector<std::vector<NodeId>>& generators) {
   if (group.size() < 2) return;
   std::vector<NodeId> identity(index(nodes));
   std::iota(identity.begin(), identity.end(), 0);
@@ -246,8 +245,8 @@ class LinkImages {
     Link wanted = topology_.link(link);
     wanted.tail = image[index(wanted.tail)];
     wanted.head = image[index(wanted.head)];
-    const auto found = std::lower_bound(
-        sorted_links_.begin(), sorted_links_.end(), wanted, [&](LinkId candidate, const Link& sought) {
+    const auto found =
+        std::lower_bound(sorted_links_.begin(), sorted_links_.end(), wanted, [&](LinkId candidate, const Link& sought) {
           const Link& known = topology_.link(candidate);
           if (known.tail != sought.tail) return known.tail < sought.tail;
           return known.head != sought.head ? known.head < sought.head : known.bandwidth < sought.bandwidth;

@@ -1,8 +1,8 @@
 // Which hosts, and which links, are alike: their orbits under the automorphisms of the network, found by bliss.
 //
-// An automorphism renumbers the nodes so that hosts stay hosts, switches stay switches and every link falls on a link of
-// the same bandwidth. Latencies, names and the order of links do not count, so all parallel links of one bandwidth are
-// alike. What is computed for one member of an orbit holds for all (the flows of Basu et al., section 3).
+// An automorphism renumbers the nodes so that hosts stay hosts, switches stay switches and every link falls on a link
+// of the same bandwidth. Latencies, names and the order of links do not count, so all parallel links of one bandwidth
+// are alike. What is computed for one member of an orbit holds for all (the flows of Basu et al., section 3).
 #pragma once
 
 #include <vector>
