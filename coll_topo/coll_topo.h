@@ -82,6 +82,7 @@ void mca_coll_topo_warn(const char *line);
 /* The callbacks that a module lends to colltopo. */
 void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks *callbacks);
 int mca_coll_topo_locality(void *context, int level, int *group_of);
+int mca_coll_topo_host_names(void *context, size_t size, char *names);
 
 /* `count` elements of a datatype at `buf`. */
 typedef struct mca_coll_topo_span_t {

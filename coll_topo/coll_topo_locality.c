@@ -7,6 +7,7 @@
 
 #include "coll_topo.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,24 @@ static int mca_coll_topo_exchange_places(mca_coll_topo_module_t *module, int lev
     return OMPI_SUCCESS == rc ? COLLTOPO_SUCCESS : ompi_errcode_get_mpi_code(rc);
 }
 
+static const char *mca_coll_topo_host_of(const mca_coll_topo_module_t *module, int rank)
+{
+    const char *host = opal_get_proc_hostname(&ompi_comm_peer_lookup(module->comm, rank)->super);
+
+    return NULL == host ? "" : host;
+}
+
+/* Open MPI has told every process where the others are. */
+int mca_coll_topo_host_names(void *context, size_t size, char *names)
+{
+    const mca_coll_topo_module_t *module = (const mca_coll_topo_module_t *) context;
+
+    for (int rank = 0; rank < module->ranks; ++rank) {
+        (void) snprintf(names + (size_t) rank * size, size, "%s", mca_coll_topo_host_of(module, rank));
+    }
+    return COLLTOPO_SUCCESS;
+}
+
 int mca_coll_topo_locality(void *context, int level, int *group_of)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
@@ -96,8 +115,7 @@ int mca_coll_topo_locality(void *context, int level, int *group_of)
         return MPI_ERR_NO_MEM;
     }
     for (int rank = 0; rank < module->ranks; ++rank) {
-        const char *host = opal_get_proc_hostname(&ompi_comm_peer_lookup(module->comm, rank)->super);
-        places[rank] = (mca_coll_topo_place_t){NULL == host ? "" : host, group_of[rank], rank};
+        places[rank] = (mca_coll_topo_place_t){mca_coll_topo_host_of(module, rank), group_of[rank], rank};
     }
     qsort(places, ranks, sizeof(*places), mca_coll_topo_compare_places);
     for (size_t i = 0, first = 0; i < ranks; ++i) {

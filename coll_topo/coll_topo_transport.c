@@ -142,6 +142,7 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .progress = mca_coll_topo_progress,
         .agree = mca_coll_topo_agree,
         .locality = mca_coll_topo_locality,
+        .host_names = mca_coll_topo_host_names,
         .say = mca_coll_topo_say,
     };
 }

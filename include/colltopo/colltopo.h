@@ -58,6 +58,9 @@ typedef struct colltopo_callbacks {
   /* Collective: group_of[rank] becomes a number shared by the ranks of one node, package, ... (a COLLTOPO_ level). A
    * rank that is not bound belongs to its node's first one. NULL: every rank is on one node. */
   int (*locality)(void* context, int level, int* group_of);
+  /* Collective: the name of each rank's host, as its network calls it, into names + rank * size, cut to size - 1
+   * characters and ended by 0. Used when a topology is set. NULL: names are not known. */
+  int (*host_names)(void* context, size_t size, char* names);
   /* One line without newline. level 0: a warning; 1: per communicator and collective; 2: per call. Called on one rank
    * only: on rank 0 for what all ranks know, on the lowest rank that is concerned for anything else. */
   void (*say)(void* context, int level, const char* line);

@@ -87,7 +87,8 @@ void Comm::first_call() {
   long long checksum = 0;
   load_rules(&fault, &checksum);
   if (!find_places() && fault.empty()) fault = "cannot find out which ranks share a node";
-  std::string places = group_text(node_of_) + "/" + group_text(options_.group_of);
+  if (!settings_.topology.empty() || !settings_.schedules.empty()) filed_.place(settings_, rank_, ranks_, callbacks_);
+  std::string places = group_text(node_of_) + "/" + group_text(options_.group_of) + "/" + filed_.placement_text();
   checksum = (checksum ^ static_cast<long long>(std::hash<std::string>{}(places) >> 2));
   if (!agreement_.all_good(&fault, checksum)) {
     declined_.fill(true);
@@ -138,6 +139,14 @@ bool Comm::find_places() {
 }
 
 void Comm::fit_topology() {
+  const RankPlaces& places = filed_.places();
+  if (!places.empty() && std::ranges::all_of(places.ranks_on, [](int count) { return count > 0; })) {
+    // Nodes by their hosts' numbers: that is how the sides count.
+    for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host)
+      for (int i = 0; i < places.ranks_on[host]; ++i, ++place)
+        node_of_[static_cast<std::size_t>(places.rank_at[place])] = static_cast<int>(host);
+    if (settings_.group.size == 0 && settings_.group.level == COLLTOPO_NODE) options_.group_of = node_of_;
+  }
   std::size_t product = 1;
   for (const int side : settings_.dimensions) product *= static_cast<std::size_t>(side);
   const auto nodes = static_cast<std::size_t>(Placement{node_of_, {}}.nodes());
@@ -149,7 +158,11 @@ void Comm::fit_topology() {
     settings_.dimensions.clear();
   }
   // With one rank per node the ranks form the torus themselves.
-  if (nodes == static_cast<std::size_t>(ranks_)) options_.dimensions = settings_.dimensions;
+  if (nodes == static_cast<std::size_t>(ranks_) && (places.empty() || places.in_order))
+    options_.dimensions = settings_.dimensions;
+  else if (nodes == static_cast<std::size_t>(ranks_) && !settings_.dimensions.empty() && rank_ == 0)
+    say(1, fmt::format("ranks are not in the order of the hosts of {}; closed forms take them as a ring",
+                       settings_.topology));
   options_.multiport = !options_.dimensions.empty();
 }
 
@@ -180,13 +193,14 @@ const Rule* Comm::matching_rule(const Request& request) const {
                         settings_.topology, request.bytes});
 }
 
-// A parameter goes before a rule, a rule before the model.
+// A parameter goes before a rule, a rule before schedules of folders, those before the model.
 Comm::Decision Comm::decided(Collective collective, const Request& request) {
   const Forced& forced = settings_.forced[index_of(collective)];
   if (forced.kind != Forced::Kind::automatic) return decided_by(forced, "parameter", request);
   if (const Rule* rule = matching_rule(request); rule != nullptr && rule->choice.kind != Forced::Kind::automatic) {
     return decided_by(rule->choice, rule->place, request);
   }
+  if (auto decision = decided_by_folder(request)) return *std::move(decision);
   const Candidate chosen = chooser_->choose(request);
   say_decision(request, chosen.name, fmt::format("model, predicted {:.3g} us", chosen.seconds * 1e6));
   return {chosen.algorithm, nullptr, chosen.options, chosen.name, 1};
@@ -208,10 +222,37 @@ Comm::Decision Comm::decided_by(const Forced& choice, const std::string& source,
   return {chosen.algorithm, nullptr, chosen.options, chosen.name, 1};
 }
 
+std::optional<Comm::Decision> Comm::decided_by_folder(const Request& request) {
+  if (settings_.schedules.empty() || request.bytes < settings_.schedules_from_bytes) return std::nullopt;
+  std::vector<FiledSchedules::Remark> remarks;
+  const std::string path = filed_.path(request.collective, request.root, agreement_, &remarks);
+  for (const FiledSchedules::Remark& remark : remarks) say(remark.level, remark.line);
+  if (path.empty()) return std::nullopt;
+  std::string fault;
+  const LoadedProgram* const loaded =
+      files_.load(path, wanted_of(request, filed_.places().rank_at), agreement_, &fault);
+  if (loaded == nullptr) {
+    if (!fault.empty()) say(0, fmt::format("{}: {}; the model decides", name(request.collective), fault));
+    filed_.forget(request.collective, request.root);
+    return std::nullopt;
+  }
+  if (const std::string unfit = unfit_for(loaded->properties, request); !unfit.empty()) {
+    if (rank_ == 0) say(1, fmt::format("{}: {} {}; the model decides", name(request.collective), path, unfit));
+    return std::nullopt;
+  }
+  // The same file may also be forced, with rank r in place r.
+  const std::string called = "file:" + path + (filed_.places().in_order ? "" : " by host");
+  say_decision(request, called, "found by topology and placement");
+  return Decision{nullptr, loaded, {}, called, 1};
+}
+
+ScheduleFiles::Wanted Comm::wanted_of(const Request& request, std::span<const Rank> rank_at) const {
+  return {request.collective, rank_, ranks_, rank_at, settings_.pace == Pace::steps};
+}
+
 Comm::Decision Comm::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
   std::string fault;
-  const ScheduleFiles::Wanted wanted{request.collective, rank_, ranks_, settings_.pace == Pace::steps};
-  const LoadedProgram* const loaded = files_.load(path, wanted, agreement_, &fault);
+  const LoadedProgram* const loaded = files_.load(path, wanted_of(request, {}), agreement_, &fault);
   Decision decision{nullptr, loaded, {}, "file:" + path, 1};
   if (loaded == nullptr) {
     if (!fault.empty()) say(0, fmt::format("{}: {}; using the next component", name(request.collective), fault));

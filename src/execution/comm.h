@@ -11,6 +11,7 @@
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
 #include "execution/counters.h"
+#include "execution/filed_schedules.h"
 #include "execution/rules.h"
 #include "execution/schedule_files.h"
 #include "execution/settings.h"
@@ -77,6 +78,9 @@ class Comm {
   Decision decided(Collective collective, const Request& request);
   /// The choice of a parameter or rule (`source`).
   Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
+  /// By a file out of the folders of the setting `schedules`; nothing when none serves the request.
+  std::optional<Decision> decided_by_folder(const Request& request);
+  ScheduleFiles::Wanted wanted_of(const Request& request, std::span<const Rank> rank_at) const;
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
   const Rule* matching_rule(const Request& request) const;
   void load_rules(std::string* fault, long long* checksum);
@@ -103,6 +107,7 @@ class Comm {
   std::unordered_map<std::string, std::unique_ptr<Served>> plans_;
   Agreement agreement_;
   ScheduleFiles files_;
+  FiledSchedules filed_;
   std::optional<Rules> rules_;
   std::vector<std::byte> copied_input_;
   Fallbacks fallbacks_;

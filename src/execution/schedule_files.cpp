@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+
+#include "colltopo/derive.h"
 #include "colltopo/text.h"
 #include "colltopo/verify.h"
 
@@ -17,6 +21,13 @@ enum Bit : unsigned {
   k_same_on_all_ranks = 1,
   k_every = 31
 };
+
+/// The program of the wanted rank, whatever place of the schedule it has.
+Program program_at(const std::string& path, const ScheduleFiles::Wanted& wanted) {
+  if (wanted.rank_at.empty()) return read_program(path, wanted.rank);
+  const auto place = std::ranges::find(wanted.rank_at, wanted.rank) - wanted.rank_at.begin();
+  return renamed(read_program(path, static_cast<Rank>(place)), wanted.rank_at);
+}
 
 unsigned proof_of(const std::string& path, std::string* fault) {
   const Verdict verdict = verify(read_schedule(path));
@@ -44,10 +55,31 @@ bool Agreement::all_good(std::string* fault, long long checksum) const {
   return false;
 }
 
+// Seven characters at a time as a number: what ranks can agree on is a smallest value, and rank 0's is the smallest.
+std::string Agreement::text_of_rank_0(const std::string& text) const {
+  constexpr std::size_t k_at_once = 7;
+  constexpr long long k_nothing = std::numeric_limits<long long>::max();
+  const auto of_rank_0 = [&](long long value) { return least(rank_ == 0 ? value : k_nothing); };
+  const long long length = of_rank_0(static_cast<long long>(text.size()));
+  std::string result;
+  for (std::size_t first = 0; length > 0 && first < static_cast<std::size_t>(length); first += k_at_once) {
+    long long packed = 0;
+    for (std::size_t i = 0; i < k_at_once; ++i)
+      packed = packed << 8 | (first + i < text.size() ? static_cast<unsigned char>(text[first + i]) : 0);
+    packed = of_rank_0(packed);
+    for (std::size_t i = k_at_once; i-- > 0;) result += static_cast<char>(packed >> (8 * i) & 0xff);
+  }
+  result.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  return result;
+}
+
 const LoadedProgram* ScheduleFiles::load(const std::string& path, const Wanted& wanted, const Agreement& agreement,
                                          std::string* fault) {
   const bool needs_proof = reduces(wanted.collective) || wanted.stepped;
-  if (const auto found = programs_.find(path); found != programs_.end()) {
+  // The same file may be asked for with rank r in place r, and with ranks by host.
+  const bool by_host = !std::ranges::is_sorted(wanted.rank_at);
+  const std::string key = by_host ? path + " by host" : path;
+  if (const auto found = programs_.find(key); found != programs_.end()) {
     if (found->second.program.shape().collective == wanted.collective) return &found->second;
     if (wanted.rank == 0)
       *fault = fmt::format("{} is a schedule of {}", path, name(found->second.program.shape().collective));
@@ -64,7 +96,7 @@ const LoadedProgram* ScheduleFiles::load(const std::string& path, const Wanted& 
     } else if (header.shape.ranks != wanted.ranks) {
       *fault = fmt::format("{} is for {} ranks, this communicator has {}", path, header.shape.ranks, wanted.ranks);
     } else {
-      loaded.program = read_program(path, wanted.rank);
+      loaded.program = program_at(path, wanted);
       if (wanted.rank == 0 && needs_proof) proof = proof_of(path, fault);
     }
   } catch (const std::exception& error) {
@@ -76,8 +108,9 @@ const LoadedProgram* ScheduleFiles::load(const std::string& path, const Wanted& 
     loaded.properties = {(agreed & k_in_place) != 0, (agreed & k_keeps_rank_order) != 0,
                          (agreed & k_same_on_all_ranks) != 0};
     loaded.stepped = (agreed & k_stepped) != 0;
+    if (by_host) loaded.properties.keeps_rank_order = false;
   }
-  return &programs_.emplace(path, std::move(loaded)).first->second;
+  return &programs_.emplace(key, std::move(loaded)).first->second;
 }
 
 }  // namespace colltopo

@@ -1,6 +1,7 @@
 // Schedule files that a communicator runs: loaded by all ranks or by none.
 #pragma once
 
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -20,6 +21,8 @@ class Agreement {
   /// True when no rank has a fault and all have the same checksum (not negative). Otherwise *fault is what this rank
   /// should say: empty on all ranks but one.
   bool all_good(std::string* fault, long long checksum) const;
+  /// Rank 0's text, on every rank.
+  std::string text_of_rank_0(const std::string& text) const;
 
  private:
   Rank rank_, ranks_;
@@ -38,7 +41,8 @@ class ScheduleFiles {
   struct Wanted {
     Collective collective = Collective::alltoall;
     Rank rank = 0, ranks = 1;
-    bool stepped = false;  // it is to run step by step if its proof allows that
+    std::span<const Rank> rank_at = {};  // [place of the schedule] its rank; empty: place r is rank r
+    bool stepped = false;                // it is to run step by step if its proof allows that
   };
   /// Collective over the communicator unless the file is loaded already. Null when some rank cannot use the file;
   /// *fault is then as Agreement's. Where it depends on all programs what a file may do (the operations that a

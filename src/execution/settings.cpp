@@ -9,6 +9,7 @@
 
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
+#include "execution/machine_network.h"
 
 namespace colltopo {
 
@@ -102,15 +103,21 @@ const std::vector<Row>& rows() {
                 "radix of tra2 between groups, from 2; 0: chosen"),
       {{"group", "node", "groups of tra2: node, package, numa, l3, or a number of consecutive ranks"},
        [](Settings& s, std::string_view, std::string_view v) { s.group = grouping_from(v); }},
-      {{"topology", "", "the network that the nodes form, such as torus:4x4x4; empty: a crossbar"},
+      {{"topology", "",
+        "the network that the nodes form: a topology file, or a spec such as torus:4x4x4; empty: a crossbar"},
        [](Settings& s, std::string_view, std::string_view v) {
          s.dimensions.clear();
          s.topology = v;
-         if (v.empty()) return;
-         s.dimensions = topology_of(v).sides();
-         if (s.dimensions.empty())
-           throw Error(fmt::format("topology is '{}'; must be a ring, mesh, torus or hypercube", v));
+         if (!v.empty()) s.dimensions = machine_network(s.topology)->sides();
        }},
+      {{"hosts", "", "names of the topology's hosts in its order: a file with one per line, or a list node1,node2"},
+       [](Settings& s, std::string_view, std::string_view v) {
+         s.hosts = v.empty() ? std::vector<std::string>{} : listed_hosts(std::string(v));
+       }},
+      {{"schedules", "", "folders of schedule files, separated by colons; found by topology and placement of ranks"},
+       [](Settings& s, std::string_view, std::string_view v) { s.schedules = v; }},
+      {{"schedules_from_bytes", "1K", "smaller shards (vectors) are left to the model, whatever schedules there are"},
+       [](Settings& s, std::string_view n, std::string_view v) { s.schedules_from_bytes = byte_count(n, v); }},
       {{"rules", "", "JSON file that says which algorithm serves which call (docs/rules.md); empty: the model decides"},
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},
       {{"segment_bytes", "0", "pipelining: shards larger than this are cut into segments; 0: off"},

@@ -25,9 +25,12 @@ struct Settings {
   AlgorithmOptions options;  // radices
   Grouping group;
   Machine machine;
-  std::string topology;
-  std::vector<int> dimensions;  // of `topology`
-  std::string rules;            // path of a rules file
+  std::string topology;            // a spec or a file
+  std::vector<int> dimensions;     // of `topology`; empty: no grid
+  std::vector<std::string> hosts;  // names of the topology's hosts, in its order; empty: those that it has
+  std::string schedules;           // folders of schedule files, "a:b"
+  std::size_t schedules_from_bytes = 1024;
+  std::string rules;  // path of a rules file
   std::size_t segment_bytes = 0;
   Pace pace = Pace::free;
   int verbose = 0;

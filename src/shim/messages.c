@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "communicator.h"
 #include "library.h"
@@ -144,6 +145,25 @@ static int locality(void *context, int level, int *group_of)
     return status;
 }
 
+/* MPI knows no names of other ranks' hosts. As numbers, since every library has a type for those. */
+static int host_names(void *context, size_t size, char *names)
+{
+    const struct shim_communicator *communicator = context;
+    const int numbers = (int)(size / sizeof(int));
+    int *mine = calloc((size_t)numbers, sizeof(int)), *all = calloc((size_t)communicator->ranks, size);
+    int status = MPI_ERR_NO_MEM;
+
+    if (mine != NULL && all != NULL) {
+        gethostname((char *)mine, size - 1);
+        status =
+            shim_mpi.Allgather(mine, numbers, shim_mpi.int_type, all, numbers, shim_mpi.int_type, communicator->comm);
+        memcpy(names, all, (size_t)communicator->ranks * size);
+    }
+    free(mine);
+    free(all);
+    return status;
+}
+
 static int wanted_level(void)
 {
     const char *verbose = getenv("COLLTOPO_VERBOSE");
@@ -183,4 +203,4 @@ static void say(void *context, int level, const char *line)
     shim_say(level, line);
 }
 
-const colltopo_callbacks shim_callbacks = {NULL, send, recv, test, abandon, progress, agree, locality, say};
+const colltopo_callbacks shim_callbacks = {NULL, send, recv, test, abandon, progress, agree, locality, host_names, say};

@@ -23,9 +23,10 @@ class Ranks {
     for (int r = 0; r < ranks; ++r) contexts_[static_cast<std::size_t>(r)] = {this, r};
   }
 
-  std::vector<int> node_of;       // [rank]; empty: one node
-  int fail_message = -1;          // the n-th send of the process returns 77
-  std::vector<std::string> said;  // "level: line", in no particular order of ranks
+  std::vector<int> node_of;             // [rank]; empty: one node
+  std::vector<std::string> host_names;  // [rank]; empty: not known
+  int fail_message = -1;                // the n-th send of the process returns 77
+  std::vector<std::string> said;        // "level: line", in no particular order of ranks
 
   /// Runs `body(rank, comm)` on a thread per rank.
   void run(const std::function<void(int, colltopo_comm*)>& body) {
@@ -115,6 +116,15 @@ class Ranks {
       for (std::size_t r = 0; r < all.contexts_.size(); ++r) group_of[r] = all.node_of.empty() ? 0 : all.node_of[r];
       return 0;
     };
+    if (!host_names.empty())
+      c.host_names = [](void* context, size_t size, char* names) {
+        const Ranks& all = *of(context).ranks;
+        for (std::size_t r = 0; r < all.contexts_.size(); ++r) {
+          const std::size_t bytes = all.host_names[r].copy(names + r * size, size - 1);
+          names[r * size + bytes] = '\0';
+        }
+        return 0;
+      };
     c.say = [](void* context, int level, const char* line) {
       Ranks& all = *of(context).ranks;
       const std::lock_guard lock(all.mutex_);

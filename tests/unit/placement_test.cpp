@@ -46,7 +46,8 @@ std::string fault(std::string_view spec) {
 }
 
 TEST(WithRanks, faults_name_the_text_and_what_is_allowed) {
-  EXPECT_THAT(fault("ring:4/ranks:2,2"), HasSubstr("ranks '2,2': 2 numbers; expected a number of ranks for every host"));
+  EXPECT_THAT(fault("ring:4/ranks:2,2"),
+              HasSubstr("ranks '2,2': 2 numbers; expected a number of ranks for every host"));
   EXPECT_THAT(fault("ring:4/ranks:x"), HasSubstr("'x' is no number"));
   EXPECT_THAT(fault("ring:4/ranks:1*5"), HasSubstr("more numbers than hosts"));
   EXPECT_THAT(fault("ring:4/ranks:0"), HasSubstr("no ranks; expected at least one"));

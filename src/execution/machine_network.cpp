@@ -1,0 +1,105 @@
+// Ranks meet the hosts of a network by name, or in order where it has no names.
+#include "execution/machine_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "colltopo/error.h"
+
+namespace colltopo {
+
+namespace {
+
+/// Hosts by the order in which ranks first name them; nothing when they are not as many as the network's.
+std::optional<std::vector<NodeId>> in_order(const Topology& network, std::span<const std::string> host_names) {
+  std::map<std::string_view, NodeId> numbers;
+  std::vector<NodeId> host_of;
+  for (const std::string& name : host_names)
+    host_of.push_back(numbers.emplace(name, static_cast<NodeId>(numbers.size())).first->second);
+  if (numbers.size() != static_cast<std::size_t>(network.hosts())) return std::nullopt;
+  return host_of;
+}
+
+}  // namespace
+
+std::shared_ptr<const Topology> machine_network(const std::string& text) {
+  static auto* const mutex = new std::mutex;
+  static auto* const networks = new std::map<std::string, std::shared_ptr<const Topology>>;
+  const std::lock_guard lock(*mutex);
+  std::shared_ptr<const Topology>& network = (*networks)[text];
+  if (network != nullptr) return network;
+  std::error_code none;
+  if (std::filesystem::is_regular_file(text, none)) {
+    std::ifstream in(text);
+    network = std::make_shared<const Topology>(read_topology(in, text));
+  } else {
+    network = std::make_shared<const Topology>(topology_of(text));
+  }
+  return network;
+}
+
+std::vector<std::string> listed_hosts(const std::string& setting) {
+  std::vector<std::string> hosts;
+  std::error_code none;
+  if (std::filesystem::is_regular_file(setting, none)) {
+    std::ifstream in(setting);
+    for (std::string line; std::getline(in, line);) {
+      std::istringstream words(line.substr(0, line.find('#')));
+      if (std::string name; words >> name) hosts.push_back(name);
+    }
+  } else {
+    std::istringstream names(setting);
+    for (std::string name; std::getline(names, name, ',');)
+      if (!name.empty()) hosts.push_back(name);
+  }
+  if (hosts.empty())
+    throw Error(fmt::format("hosts is '{}'; must be a file with a host name per line, or a list node1,node2,...", setting));
+  return hosts;
+}
+
+std::optional<std::vector<NodeId>> hosts_of_ranks(const Topology& network, std::span<const std::string> listed,
+                                                  std::span<const std::string> host_names, std::string* why) {
+  std::vector<std::string> names(listed.begin(), listed.end());
+  if (names.empty())
+    for (NodeId host = 0; host < network.hosts(); ++host) names.push_back(network.node_name(host));
+  if (names.size() != static_cast<std::size_t>(network.hosts())) {
+    *why = fmt::format("hosts lists {} names, topology {} has {} hosts", names.size(), network.name(), network.hosts());
+    return std::nullopt;
+  }
+  const HostNames hosts(names);
+  std::vector<NodeId> host_of;
+  const std::string* stranger = nullptr;
+  for (const std::string& name : host_names) {
+    host_of.push_back(hosts.host(name));
+    if (host_of.back() < 0 && stranger == nullptr) stranger = &name;
+  }
+  if (stranger == nullptr) return host_of;
+  const bool some_known = std::ranges::any_of(host_of, [](NodeId host) { return host >= 0; });
+  if (!some_known && listed.empty())
+    if (auto ordered = in_order(network, host_names)) return ordered;
+  *why = fmt::format("host {} is not in topology {}{}", *stranger, network.name(),
+                     listed.empty() ? "; the parameter hosts can name its hosts" : " by the names of hosts");
+  return std::nullopt;
+}
+
+std::string with_ranks_text(const std::string& network, std::span<const int> ranks_on) {
+  if (std::ranges::all_of(ranks_on, [&](int count) { return count == ranks_on.front(); }))
+    return ranks_on.front() == 1 ? network : fmt::format("{}/ranks:{}", network, ranks_on.front());
+  std::string list;
+  for (std::size_t first = 0; first < ranks_on.size();) {
+    std::size_t end = first;
+    while (end < ranks_on.size() && ranks_on[end] == ranks_on[first]) ++end;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", ranks_on[first]);
+    if (end - first > 1) list += fmt::format("*{}", end - first);
+    first = end;
+  }
+  return fmt::format("{}/ranks:{}", network, list);
+}
+
+}  // namespace colltopo

@@ -1,0 +1,34 @@
+// The machine's network as the setting `topology` names it, and where the ranks of a communicator are in it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "colltopo/placement.h"
+#include "colltopo/topology.h"
+
+namespace colltopo {
+
+/// A topology file's or a spec's topology; read once per process. Throws Error.
+std::shared_ptr<const Topology> machine_network(const std::string& text);
+
+/// Names of hosts in the topology's order: the setting `hosts`, a file with one name per line (as a host file of mpirun:
+/// what follows the name is not looked at) or a list "node1,node2". Throws Error naming the file.
+std::vector<std::string> listed_hosts(const std::string& setting);
+
+/// [rank] host of the network. `host_names`: [rank] what ranks call their hosts; `listed`: the setting `hosts`, if any.
+///
+/// Ranks meet hosts by name: by those listed, or by those in the topology. A topology that names no host of this job (a
+/// spec) is met in order, if the job has as many hosts: the host of rank 0 is its host 0, the next new one host 1.
+/// Nothing if neither fits; *why says so in words.
+std::optional<std::vector<NodeId>> hosts_of_ranks(const Topology& network, std::span<const std::string> listed,
+                                                  std::span<const std::string> host_names, std::string* why);
+
+/// The network's text with the modifier that with_ranks() stands for: "torus:3x3/ranks:2,1*8". For people and for the
+/// command that makes a schedule.
+std::string with_ranks_text(const std::string& network, std::span<const int> ranks_on);
+
+}  // namespace colltopo

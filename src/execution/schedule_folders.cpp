@@ -1,0 +1,75 @@
+// Headers of a folder's schedule files, read once.
+#include "execution/schedule_folders.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "colltopo/text.h"
+
+namespace colltopo {
+
+namespace {
+
+struct Filed {
+  std::string path;
+  ScheduleKey key;
+};
+
+struct Folder {
+  std::vector<Filed> files;
+  std::vector<std::string> faults;
+};
+
+Folder read_folder(const std::string& path) {
+  Folder folder;
+  std::vector<std::string> paths;
+  std::error_code error;
+  for (auto at = std::filesystem::directory_iterator(path, error); !error && at != std::filesystem::directory_iterator();
+       at.increment(error))
+    if (at->path().extension() == ".sched") paths.push_back(at->path().string());
+  if (error) folder.faults.push_back(fmt::format("schedules: folder {}: {}; it is passed over", path, error.message()));
+  std::ranges::sort(paths);
+  for (const std::string& file : paths) try {
+      const ScheduleHeader header = read_header(file);
+      folder.files.push_back(
+          {file, {header.shape.collective, header.shape.ranks, header.shape.root, header.topology}});
+    } catch (const std::exception& fault) {
+      folder.faults.push_back(fmt::format("{}; it is passed over", fault.what()));
+    }
+  return folder;
+}
+
+const Folder& folder_at(const std::string& path) {
+  static auto* const mutex = new std::mutex;
+  static auto* const folders = new std::map<std::string, Folder>;
+  const std::lock_guard lock(*mutex);
+  const auto found = folders->find(path);
+  return found != folders->end() ? found->second : folders->emplace(path, read_folder(path)).first->second;
+}
+
+bool fits(const ScheduleKey& file, const ScheduleKey& wanted) {
+  return file.collective == wanted.collective && file.ranks == wanted.ranks && file.topology == wanted.topology &&
+         (!rooted(wanted.collective) || file.root == wanted.root);
+}
+
+}  // namespace
+
+std::string schedule_in(const std::string& folders, const ScheduleKey& key, std::vector<std::string>* faults) {
+  std::istringstream paths(folders);
+  std::string best;
+  for (std::string path; std::getline(paths, path, ':');) {
+    if (path.empty()) continue;
+    const Folder& folder = folder_at(path);
+    faults->insert(faults->end(), folder.faults.begin(), folder.faults.end());
+    const auto found = std::ranges::find_if(folder.files, [&](const Filed& file) { return fits(file.key, key); });
+    if (best.empty() && found != folder.files.end()) best = found->path;
+  }
+  return best;
+}
+
+}  // namespace colltopo

@@ -1,0 +1,49 @@
+#!/bin/sh
+# filed_schedules.sh BUILD: schedules out of a folder serve ranks on made-up hosts, in the order of the hosts' names and out of it,
+# several on a host and on a part of the machine; every value is checked.
+set -u
+build=$1
+here=$(dirname "$(realpath "$0")")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  failed=1
+}
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
+export OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$build/lib/openmpi"
+if ! unshare --uts true 2>/dev/null; then
+  echo "SKIP: several hosts on one need 'unshare --uts', which is not permitted here" >&2
+  exit 77
+fi
+
+# on HOSTS [mpirun options]: a checked all-to-all by the folder's schedules.
+on() {
+  hosts=$1
+  shift
+  timeout -k 3 60 mpirun --mca plm_rsh_agent "$here/fakersh" --host "$hosts" --mca coll_topo_verbose 1 \
+    --mca coll_topo_topology torus:2x2 --mca coll_topo_hosts node1,node2,node3,node4 --mca coll_topo_schedules "$scratch" \
+    "$@" "$build/bin/colltopo-bench" --collective alltoall --bytes 8K --check 2>&1
+}
+
+# expect WORDS HOSTS [mpirun options]
+expect() {
+  words=$1
+  shift
+  output=$(on "$@") || fail "$*: the job failed: $output"
+  printf '%s\n' "$output" | grep -q "$words" || fail "$*: no line with '$words': $output"
+}
+
+expect 'to make one: colltopo generate mcf torus:2x2 -o' node1:1,node2:1,node3:1,node4:1
+"$build/bin/colltopo" generate pairwise torus:2x2 -o "$scratch/whole.sched" >/dev/null || fail "generate"
+"$build/bin/colltopo" generate pairwise torus:2x2/ranks:2 -o "$scratch/twice.sched" >/dev/null || fail "generate two on each"
+"$build/bin/colltopo" generate pairwise torus:2x2/ranks:0,2,1,0 -o "$scratch/part.sched" >/dev/null || fail "generate a part"
+expect 'whole.sched (found by' node1:1,node2:1,node3:1,node4:1
+expect 'whole.sched by host (found by' node4:1,node2:1,node1:1,node3:1
+expect 'twice.sched (found by' node1:2,node2:2,node3:2,node4:2
+expect 'part.sched (found by' node2:2,node3:1
+exit $failed
