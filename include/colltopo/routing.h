@@ -63,9 +63,10 @@ std::string routing_fault(const Topology& topology, const Routing& routing, doub
 
 /// Both sides of the optimum. All times are for unit demand between every ordered pair of hosts: time = 1/F.
 struct FlowBound {
-  double time = 0;              // of the flow at hand: an upper bound
-  double time_lower = 0;        // no flow is faster; proved by `lengths`
-  std::vector<double> lengths;  // [link] the certificate: time_lower = sum of distances / sum of length * capacity
+  double time = 0;                 // of the flow at hand: an upper bound
+  double time_lower = 0;           // no flow is faster; proved by `lengths`
+  std::vector<double> lengths;     // [link] the certificate: time_lower = sum of distances / sum of length * capacity
+  std::vector<double> loads = {};  // [link] of the flow at hand, where kept: time = the largest over capacity
 
   double gap() const { return time_lower > 0 ? time / time_lower - 1 : 1; }
 };

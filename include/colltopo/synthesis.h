@@ -36,6 +36,16 @@ struct Synthesis {
   std::string remark = {};         // for people: what was left out; empty: nothing
 };
 
+/// The optimum of the all-to-all by paths shared at will (Basu et al., 3.1), without the paths: to options.gap or
+/// better, or as near as options.seconds allow; small networks to 1e-9. With options.symmetry the flow is the average
+/// over all automorphisms, so that alike links carry alike loads. Throws Error for a single host and naming hosts that
+/// cannot reach each other.
+FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& options);
+
+/// Basu et al., Theorem 1, equation (25): no all-to-all on any network of `hosts` hosts with `degree` links of capacity
+/// 1 out of each is faster, because the k-th nearest hosts are at most degree^k. In the unit of FlowBound::time.
+double regular_graph_time_lower_bound(NodeId hosts, int degree);
+
 /// One row of the table. Every method throws Error naming hosts that cannot reach each other.
 struct RoutingMethod {
   std::string_view name;   // "mcf"

@@ -1,7 +1,10 @@
-// The instance without symmetry, and loads of classes.
+// The instance without symmetry; loads of classes and what their lengths prove.
 #include "synthesis/flow_instance.h"
 
 #include <numeric>
+
+#include "synthesis/parallel.h"
+#include "synthesis/shortest_path_tree.h"
 
 namespace colltopo {
 
@@ -29,6 +32,29 @@ std::vector<double> class_loads(const FlowInstance& instance, const Routing& rou
       loads[static_cast<std::size_t>(instance.link_class[static_cast<std::size_t>(link)])] += load;
   }
   return loads;
+}
+
+std::vector<double> link_lengths(const FlowInstance& instance, const std::vector<double>& class_lengths) {
+  std::vector<double> lengths;
+  lengths.reserve(instance.link_class.size());
+  for (const std::int32_t c : instance.link_class) lengths.push_back(class_lengths[static_cast<std::size_t>(c)]);
+  return lengths;
+}
+
+double time_lower_bound(const FlowInstance& instance, const std::vector<double>& class_lengths, int threads) {
+  const Arcs arcs(instance);
+  std::vector<ShortestPathTree> trees(worker_count(threads), ShortestPathTree(arcs));
+  std::vector<double> sums(instance.sources.size());
+  for_each_index(sums.size(), threads, [&](std::size_t source, unsigned worker) {
+    std::vector<NodeId> order;
+    trees[worker].grow(instance.sources[source], class_lengths, order);
+    for (NodeId target = 0; target < instance.topology->hosts(); ++target)
+      sums[source] += instance.multiplicity[source] * trees[worker].distance(target);
+  });
+  const double distances = std::accumulate(sums.begin(), sums.end(), 0.0);
+  const double volume =
+      std::inner_product(class_lengths.begin(), class_lengths.end(), instance.class_capacity.begin(), 0.0);
+  return volume > 0 ? distances / volume : 0;
 }
 
 }  // namespace colltopo

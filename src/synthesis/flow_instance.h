@@ -26,6 +26,13 @@ struct FlowInstance {
 /// No symmetry.
 FlowInstance whole_instance(const Topology& topology);
 
+/// One source per orbit of hosts, one class per orbit of links. Its optimum is the whole's, and its certificate holds
+/// on the whole (orbit_instance.cpp says why).
+FlowInstance orbit_instance(const Topology& topology);
+
+/// [link] the length of its class.
+std::vector<double> link_lengths(const FlowInstance& instance, const std::vector<double>& class_lengths);
+
 /// A flow of an instance and the proof of how good it is.
 struct FlowSolution {
   Routing routing;                    // from the instance's sources alone, to every other host
@@ -38,5 +45,9 @@ struct FlowSolution {
 
 /// [class] loads of a solution's routing; time is the largest over class_capacity.
 std::vector<double> class_loads(const FlowInstance& instance, const Routing& routing);
+
+/// What class lengths prove, from one source per orbit: the sum over pairs of their distance over the sum of length
+/// times capacity. Threads: 0 = all.
+double time_lower_bound(const FlowInstance& instance, const std::vector<double>& class_lengths, int threads);
 
 }  // namespace colltopo

@@ -1,0 +1,121 @@
+// Which solver when: distances where they decide, then symmetry, path Gauss-Seidel, and the interior point for more.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "colltopo/error.h"
+#include "colltopo/synthesis.h"
+#include "synthesis/arcs.h"
+#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/path_interior_point.h"
+
+namespace colltopo {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double k_coarse_gap = 3e-3;           // Gauss-Seidel alone is the faster one down to this
+constexpr double k_start_gap = 5e-3;            // of the interior point's start
+constexpr double k_fine_gap = 1e-9;             // of small instances, where it costs nothing
+constexpr double k_small_pairs = 20000;         // an instance of so many pairs
+constexpr std::size_t k_small_classes = 400;    // and classes is small
+constexpr std::size_t k_most_classes = 12000;   // of an interior point: 1.2 GB for its matrix
+constexpr double k_recomputed_distances = 2e7;  // hosts times links up to which the whole's distances are recomputed
+
+double largest_over_capacity(const FlowInstance& instance, const std::vector<double>& loads) {
+  double largest = 0;
+  for (std::size_t c = 0; c < loads.size(); ++c) largest = std::max(largest, loads[c] / instance.class_capacity[c]);
+  return largest;
+}
+
+/// The bound of class loads and class lengths: both sides computed anew from them, the lower one on the whole network
+/// unless that takes long.
+FlowBound bound_of(const FlowInstance& instance, const std::vector<double>& loads,
+                   const std::vector<double>& class_lengths, int threads) {
+  const Topology& topology = *instance.topology;
+  FlowBound bound;
+  bound.time = largest_over_capacity(instance, loads);
+  bound.lengths = link_lengths(instance, class_lengths);
+  const bool whole =
+      static_cast<double>(topology.hosts()) * static_cast<double>(topology.links().size()) <= k_recomputed_distances;
+  bound.time_lower =
+      whole ? time_lower_bound(topology, bound.lengths, threads) : time_lower_bound(instance, class_lengths, threads);
+  const std::vector<double> capacity = capacities(topology);
+  bound.loads.resize(capacity.size());
+  for (std::size_t link = 0; link < capacity.size(); ++link) {
+    const auto c = static_cast<std::size_t>(instance.link_class[link]);
+    bound.loads[link] = loads[c] / instance.class_capacity[c] * capacity[link];
+  }
+  return bound;
+}
+
+/// Loads of shortest paths where these are even, so that distances over links are the optimum: all links alike, or
+/// dimension order on a torus. Otherwise empty.
+std::vector<double> even_loads(const FlowInstance& instance) {
+  const Topology& topology = *instance.topology;
+  if (instance.class_capacity.size() == 1) {
+    double distances = 0;
+    for (std::size_t i = 0; i < instance.sources.size(); ++i) {
+      const std::vector<int> distance = distances_from(topology, instance.sources[i]);
+      for (NodeId host = 0; host < topology.hosts(); ++host)
+        distances += instance.multiplicity[i] * distance[static_cast<std::size_t>(host)];
+    }
+    return {distances};
+  }
+  if (!topology.wraps() || instance.class_capacity.size() != topology.links().size()) return {};
+  const ShortestPaths shortest(topology);
+  std::vector<double> loads(topology.links().size(), 0);
+  for (NodeId source = 0; source < topology.hosts(); ++source)
+    for (NodeId target = 0; target < topology.hosts(); ++target)
+      for (const LinkId link : shortest.path(source, target)) loads[static_cast<std::size_t>(link)] += 1;
+  const auto [least, most] = std::minmax_element(loads.begin(), loads.end());
+  const auto [slowest, fastest] = std::minmax_element(instance.class_capacity.begin(), instance.class_capacity.end());
+  return *least == *most && *slowest == *fastest ? loads : std::vector<double>();
+}
+
+FlowSolution solve(const FlowInstance& instance, SynthesisOptions options) {
+  const Clock::time_point began = Clock::now();
+  const double seconds = options.seconds;
+  const double pairs = static_cast<double>(instance.sources.size()) * (instance.topology->hosts() - 1);
+  const std::size_t classes = instance.class_capacity.size();
+  if (pairs <= k_small_pairs && classes <= k_small_classes) options.gap = std::min(options.gap, k_fine_gap);
+  const bool refine = options.gap < k_coarse_gap && classes <= k_most_classes;
+
+  SynthesisOptions first = options;
+  if (refine) first.gap = k_start_gap;
+  FlowSolution solution = path_gauss_seidel(instance, first);
+  options.seconds = seconds - std::chrono::duration<double>(Clock::now() - began).count();
+  if (!refine || solution.gap() <= options.gap || options.seconds <= 0) return solution;
+  return path_interior_point(instance, solution, options);
+}
+
+}  // namespace
+
+FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& options) {
+  if (topology.hosts() < 2)
+    throw Error(topology.name() + ": has 1 host; an all-to-all needs two, so there is no bound");
+  require_all_pairs(topology);
+  const FlowInstance instance = options.symmetry ? orbit_instance(topology) : whole_instance(topology);
+  if (const std::vector<double> loads = even_loads(instance); !loads.empty())
+    return bound_of(instance, loads, std::vector<double>(loads.size(), 1), options.threads);
+
+  SynthesisOptions own = options;
+  if (options.symmetry) own.start = nullptr;  // it is a routing of all hosts, not of the representatives
+  const FlowSolution solution = solve(instance, own);
+  return bound_of(instance, class_loads(instance, solution.routing), solution.class_lengths, options.threads);
+}
+
+double regular_graph_time_lower_bound(NodeId hosts, int degree) {
+  double sum = 0;
+  double left = hosts - 1;
+  double level = degree;
+  for (int distance = 1; left > 0; ++distance, level *= degree) {
+    const double here = std::min(left, level);
+    sum += here * distance;
+    left -= here;
+  }
+  return sum / degree;
+}
+
+}  // namespace colltopo
