@@ -55,6 +55,9 @@ class Topology {
   const std::vector<int>& sides() const { return sides_; }
   /// Whether the first and last point of every side are neighbours: a torus, not a mesh.
   bool wraps() const { return wraps_; }
+  /// Sides of the grid along which the hosts are numbered, row by row, whatever their links: those of sides(), and of
+  /// HyperX, HammingMesh and grids that lost links. For pictures. Empty for others.
+  const std::vector<int>& arrangement() const { return arrangement_; }
 
  private:
   friend class TopologyBuilder;
@@ -64,6 +67,7 @@ class Topology {
   std::vector<Link> links_;
   std::vector<int> sides_;
   bool wraps_ = false;
+  std::vector<int> arrangement_;
   std::vector<LinkId> out_, in_;                         // link numbers grouped by tail, by head
   std::vector<std::size_t> first_out_{0}, first_in_{0};  // node -> where its group begins
 };
@@ -80,6 +84,8 @@ class TopologyBuilder {
   /// Both directions: tail to head first.
   TopologyBuilder& cable(NodeId a, NodeId b);
   TopologyBuilder& grid(std::vector<int> sides, bool wraps);
+  /// As Topology::arrangement() says; grid() does it too.
+  TopologyBuilder& arrange(std::vector<int> sides);
 
   Topology build() &&;
 
@@ -165,5 +171,9 @@ struct TopologyFacts {
       0;  // bytes per second over the narrowest cut of narrow_cuts() into equal halves; 0: none was found
 };
 TopologyFacts facts_of(const Topology& topology);
+
+/// Theorem 1 of Basu et al. (5.4, equation 25): no all-to-all on `hosts` hosts with `degree` unit links each takes less
+/// time than this, 1/f in their terms: the sum of the distances in a tree that branches `degree` ways, over `degree`.
+double theorem_1_time(NodeId hosts, int degree);
 
 }  // namespace colltopo

@@ -119,7 +119,10 @@ Topology remaining(const Topology& topology, const Gone& gone, const std::string
     else
       builder.link(tail, head, link.bandwidth, link.latency);
   }
-  if (whole && !topology.sides().empty()) builder.grid(topology.sides(), topology.wraps());
+  if (whole && !topology.sides().empty())
+    builder.grid(topology.sides(), topology.wraps());
+  else if (hosts == topology.hosts() && !topology.arrangement().empty())
+    builder.arrange(topology.arrangement());
   return std::move(builder).build();
 }
 

@@ -171,6 +171,18 @@ TopologyFacts facts_of(const Topology& topology) {
   return facts;
 }
 
+double theorem_1_time(NodeId hosts, int degree) {
+  double distances = 0;
+  double level = 1;  // nodes of the tree this many hops from its root
+  double left = hosts - 1;
+  for (int hops = 1; left > 0; ++hops) {
+    level = std::min(level * degree, left);
+    distances += hops * level;
+    left -= level;
+  }
+  return distances / degree;
+}
+
 std::string fingerprint(const Topology& topology) {
   double slowest = 0;
   for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);

@@ -61,7 +61,17 @@ constexpr std::array k_families{
     Family{"kautz", "HOSTS:DEGREE", "generalized Kautz graph: one-way links, short paths for any size", kautz},
     Family{"xpander", "HOSTS:DEGREE[:SEED]", "random lift of a complete graph of DEGREE + 1 nodes", xpander},
     Family{"jellyfish", "HOSTS:DEGREE[:SEED]", "random regular graph", jellyfish},
+    Family{"slimfly", "Q", "2*Q^2 hosts at most two hops apart; Q a power of a prime", slimfly},
+    Family{"hyperx", "AxBx...", "a grid whose every row and column is completely joined", hyperx},
+    Family{"hammingmesh", "AxB:XxY", "XxY boards, each a mesh of AxB; switches join their rows and columns",
+           hamming_mesh},
+    Family{"dragonfly", "ROUTERS:HOSTS:GLOBAL", "groups of ROUTERS with HOSTS and GLOBAL cables to other groups each",
+           dragonfly},
+    Family{"fattree", "PORTS", "three levels of switches with PORTS ports, PORTS^3/4 hosts", fat_tree},
     Family{"switch", "HOSTS", "hosts on one switch", single_switch},
+    Family{"dgx-a100", "BOXES", "boxes of 8 GPUs on an NVSwitch; two InfiniBand rails", dgx_a100},
+    Family{"mi250", "BOXES[:8]", "boxes of 16 GPUs on Infinity Fabric, or of their first 8; one InfiniBand switch",
+           mi250},
 };
 
 }  // namespace

@@ -45,14 +45,23 @@ Topology mesh(const FamilySpec& spec);
 Topology torus(const FamilySpec& spec);
 Topology hypercube(const FamilySpec& spec);
 Topology twisted_hypercube(const FamilySpec& spec);
+Topology hyperx(const FamilySpec& spec);
 // Direct networks given by a rule (family_graphs.cpp).
 Topology complete(const FamilySpec& spec);
 Topology bipartite(const FamilySpec& spec);
 Topology kautz(const FamilySpec& spec);
+// Of a finite field (family_slimfly.cpp).
+Topology slimfly(const FamilySpec& spec);
 // Random direct networks (family_random.cpp).
 Topology jellyfish(const FamilySpec& spec);
 Topology xpander(const FamilySpec& spec);
 // Networks with switches (family_switched.cpp).
 Topology single_switch(const FamilySpec& spec);
+Topology fat_tree(const FamilySpec& spec);
+Topology dragonfly(const FamilySpec& spec);
+Topology hamming_mesh(const FamilySpec& spec);
+// GPU machines (family_boxes.cpp).
+Topology dgx_a100(const FamilySpec& spec);
+Topology mi250(const FamilySpec& spec);
 
 }  // namespace colltopo

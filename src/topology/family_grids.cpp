@@ -64,4 +64,24 @@ Topology twisted_hypercube(const FamilySpec& spec) {
   return std::move(builder).build();
 }
 
+// Ahn et al. 2009, with one host on every switch (De Sensi et al., 5.4.2): every host is joined to all others of its
+// row, of its column and so on.
+Topology hyperx(const FamilySpec& spec) {
+  expect_parameters(spec, 1, "hyperx:AxBx...");
+  const std::vector<int> sides = sides_in(spec, spec.parameters[0]);
+  const std::int64_t points = points_of(spec, sides);
+  TopologyBuilder builder(spec.text, points);
+  for (NodeId host = 0; host < points; ++host) {
+    std::int64_t stride = points;
+    for (const int side : sides) {
+      stride /= side;
+      const auto coordinate = static_cast<int>(host / stride % side);
+      for (int other = coordinate + 1; other < side; ++other)
+        builder.cable(host, static_cast<NodeId>(host + stride * (other - coordinate)));
+    }
+  }
+  builder.arrange(sides);
+  return std::move(builder).build();
+}
+
 }  // namespace colltopo

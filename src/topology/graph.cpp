@@ -106,6 +106,13 @@ TopologyBuilder& TopologyBuilder::link(NodeId tail, NodeId head, double bandwidt
 TopologyBuilder& TopologyBuilder::cable(NodeId a, NodeId b) { return link(a, b).link(b, a); }
 
 TopologyBuilder& TopologyBuilder::grid(std::vector<int> sides, bool wraps) {
+  arrange(sides);
+  topology_.sides_ = std::move(sides);
+  topology_.wraps_ = wraps;
+  return *this;
+}
+
+TopologyBuilder& TopologyBuilder::arrange(std::vector<int> sides) {
   std::int64_t points = 1;
   for (const int side : sides) {
     if (side < 1) points = std::numeric_limits<std::int32_t>::max();
@@ -114,8 +121,7 @@ TopologyBuilder& TopologyBuilder::grid(std::vector<int> sides, bool wraps) {
   if (points != topology_.hosts_)
     throw Error(fmt::format("{}: sides {} are not a grid of {} hosts; their product must be the number of hosts",
                             topology_.name_, fmt::join(sides, "x"), topology_.hosts_));
-  topology_.sides_ = std::move(sides);
-  topology_.wraps_ = wraps;
+  topology_.arrangement_ = std::move(sides);
   return *this;
 }
 

@@ -30,7 +30,10 @@ Topology with_links(const Topology& topology, const std::string& name, const Cha
     change(link);
     builder.link(link.tail, link.head, link.bandwidth, link.latency);
   }
-  if (!topology.sides().empty()) builder.grid(topology.sides(), topology.wraps());
+  if (!topology.sides().empty())
+    builder.grid(topology.sides(), topology.wraps());
+  else if (!topology.arrangement().empty())
+    builder.arrange(topology.arrangement());
   return std::move(builder).build();
 }
 

@@ -117,6 +117,12 @@ TEST(DropLinks, leaves_a_tree_at_most) {
       "fewer");
 }
 
+TEST(DropLinks, leaves_the_arrangement_of_a_grid) {
+  EXPECT_THAT(topology_of("torus:3x4/drop-links:2").arrangement(), ElementsAre(3, 4));
+  EXPECT_THAT(topology_of("hyperx:3x4/bandwidth:1Gbps").arrangement(), ElementsAre(3, 4));
+  EXPECT_THAT(topology_of("torus:3x4/drop-hosts:2").arrangement(), ElementsAre());
+}
+
 TEST(DropLinks, zero_leaves_everything_as_it_was) {
   EXPECT_EQ(fingerprint(topology_of("torus:3x3/drop-links:0")), fingerprint(topology_of("torus:3x3")));
   EXPECT_THAT(topology_of("torus:3x3/drop-links:0").sides(), ElementsAre(3, 3));
