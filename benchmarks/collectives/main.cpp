@@ -186,9 +186,9 @@ nlohmann::ordered_json report_overhead(const Job& job, const Options& options, c
   if (job.rank == 0 && !options.json)
     fmt::print(
         "\ncost of coll/topo ({}), {} fresh communicators; times in us, memory of one communicator on rank 0\n\n"
-        "{:<21}{:>6}{:>12}{:>12}{:>12}{:>8}{:>10}{:>10}{:>10}{:>12}{:>12}\n",
-        algorithm, options.overhead_communicators, "collective", "bytes", "first call", "cached call", "native",
-        "ratio", "messages", "us per op", "plan hits", "B created", "B used");
+        "{:<21}{:>6}  {:<19}{:>12}{:>12}{:>12}{:>8}{:>10}{:>10}{:>10}{:>12}{:>12}\n",
+        algorithm, options.overhead_communicators, "collective", "bytes", "algorithm", "first call", "cached call",
+        "native", "ratio", "messages", "us per op", "plan hits", "B created", "B used");
   for (const Kind kind : options.collectives)
     for (const std::size_t bytes : options.sizes) {
       const Element element = element_for(options, bytes);
@@ -196,7 +196,8 @@ nlohmann::ordered_json report_overhead(const Job& job, const Options& options, c
       const Overhead cost =
           overhead(what, algorithm, options.overhead_communicators, options.effort, counters, job.control);
       lines.push_back({{"collective", name_of(kind).name},
-                       {"algorithm", algorithm},
+                       {"asked", algorithm},
+                       {"algorithm", cost.algorithm},
                        {"bytes", bytes},
                        {"first_call_us", cost.first_call_us},
                        {"cached_call_us", cost.cached_call_us},
@@ -207,11 +208,14 @@ nlohmann::ordered_json report_overhead(const Job& job, const Options& options, c
                        {"plan_hit_share", cost.plan_hit_share},
                        {"created_bytes", cost.created_bytes},
                        {"used_bytes", cost.used_bytes}});
-      if (job.rank == 0 && !options.json)
-        fmt::print("{:<21}{:>6}{:>12.3f}{:>12.3f}{:>12.3f}{:>8.3f}{:>10.1f}{:>10.3f}{:>9.1f}%{:>12.0f}{:>12.0f}\n",
-                   name_of(kind).name, size_text(bytes), cost.first_call_us, cost.cached_call_us, cost.native_call_us,
-                   cost.cached_ratio, cost.messages_per_call, cost.cached_op_us, cost.plan_hit_share * 100,
-                   cost.created_bytes, cost.used_bytes);
+      if (job.rank != 0 || options.json) continue;
+      fmt::print(
+          "{:<21}{:>6}  {:<19}{:>12.3f}{:>12.3f}{:>12.3f}{:>8.3f}{:>10.1f}{:>10.3f}{:>9.1f}%{:>12.0f}{:>12.0f}\n",
+          name_of(kind).name, size_text(bytes), cost.algorithm, cost.first_call_us, cost.cached_call_us,
+          cost.native_call_us, cost.cached_ratio, cost.messages_per_call, cost.cached_op_us, cost.plan_hit_share * 100,
+          cost.created_bytes, cost.used_bytes);
+      if (!cost.instead.empty())
+        fmt::print("  ({} leaves this call to Open MPI; shown is the fastest here of {})\n", algorithm, cost.instead);
     }
   return lines;
 }

@@ -1,10 +1,13 @@
 #include "overhead.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <malloc.h>
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace colltopo::bench {
@@ -42,6 +45,46 @@ Fresh fresh(const Contender& contender, Exchange& exchange, int communicators, M
   return {(created - before) / count, (used - created) / count, quantiles(std::move(times)).median};
 }
 
+// Algorithms that serve the collective on any number of ranks.
+std::vector<std::string> served_anywhere(Kind kind) {
+  switch (kind) {
+    case Kind::alltoall:
+      return {"linear", "pairwise", "tra"};
+    case Kind::allgather:
+      return {"bruck", "ring"};
+    case Kind::allreduce:
+      return {"recursive-doubling", "ring"};
+    case Kind::bcast:
+    case Kind::reduce:
+      return {"binomial", "scatter-allgather"};
+    case Kind::reduce_scatter:
+    case Kind::reduce_scatter_block:
+      break;
+  }
+  return {"ring"};
+}
+
+bool serves(const Contender& contender, Exchange& exchange, const Counters& counters, MPI_Comm control) {
+  const ServedSince since(counters);
+  exchange.call(contender.comm());
+  int served = since.now().by_topo > 0 ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &served, 1, MPI_INT, MPI_MIN, control);
+  return served != 0;
+}
+
+// The same on all ranks: measured times are the slowest rank's.
+std::string fastest(const std::vector<std::string>& algorithms, Kind kind, Exchange& exchange, MPI_Comm control) {
+  std::vector<std::unique_ptr<Contender>> contenders;
+  std::vector<std::function<void()>> calls;
+  for (const std::string& algorithm : algorithms) {
+    contenders.push_back(std::make_unique<Contender>(algorithm, kind));
+    calls.emplace_back([&exchange, comm = contenders.back()->comm()] { exchange.call(comm); });
+  }
+  const Measured measured = measure(calls, {.calls = 1000, .warmup = 10, .seconds = 0}, control);
+  const auto best = std::ranges::min_element(measured.timings, {}, [](const Timing& t) { return t.call_us.median; });
+  return algorithms[static_cast<std::size_t>(best - measured.timings.begin())];
+}
+
 }  // namespace
 
 Overhead overhead(const Case& what, const std::string& algorithm, int communicators, const Effort& effort,
@@ -50,10 +93,19 @@ Overhead overhead(const Case& what, const std::string& algorithm, int communicat
   int ranks = 0;
   MPI_Comm_rank(control, &rank);
   MPI_Comm_size(control, &ranks);
-  const Contender topo(algorithm, what.kind);
-  const Contender native("native", what.kind);
   Exchange exchange(what, rank, ranks);
   exchange.fill(1);
+  Overhead result;
+  result.algorithm = algorithm;
+  auto asked = std::make_unique<Contender>(algorithm, what.kind);
+  if (ranks > 1 && asked->server() == Server::either && !serves(*asked, exchange, counters, control)) {
+    const std::vector<std::string> candidates = served_anywhere(what.kind);
+    result.instead = fmt::format("{}", fmt::join(candidates, ", "));
+    result.algorithm = fastest(candidates, what.kind, exchange, control);
+    asked = std::make_unique<Contender>(result.algorithm, what.kind);
+  }
+  const Contender& topo = *asked;
+  const Contender native("native", what.kind);
 
   // A first round each: connections, pools and the C library's arenas belong to the process, not to a communicator.
   fresh(topo, exchange, 2, control);
@@ -68,7 +120,6 @@ Overhead overhead(const Case& what, const std::string& algorithm, int communicat
   const Measured measured = measure(calls, effort, control);
   const Served served = since.now();
 
-  Overhead result;
   result.first_call_us = with.first_call_us;
   result.cached_call_us = measured.timings[0].call_us.median;
   result.native_call_us = measured.timings[1].call_us.median;

@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <string>
+
 #include "contender.h"
 #include "exchange.h"
 #include "timing.h"
@@ -11,6 +13,8 @@
 namespace colltopo::bench {
 
 struct Overhead {
+  std::string algorithm;         // that is shown: what was asked for, or `instead`'s fastest
+  std::string instead;           // not empty: auto leaves the call to Open MPI; these were tried for it
   double first_call_us = 0;      // median over the fresh communicators: settings agreed, plan made, call done
   double cached_call_us = 0;     // median
   double native_call_us = 0;     // the same call without coll/topo, in alternating blocks
@@ -22,7 +26,9 @@ struct Overhead {
   double used_bytes = 0;         // per communicator: its first call, less what it takes without coll/topo
 };
 
-/// Collective. `communicators`: how many fresh duplicates the memory is averaged over.
+/// Collective. A call that is left to Open MPI says nothing about a plan's cost: where `algorithm` is auto and
+/// declines, the fastest of the algorithms for any number of ranks is shown instead. `communicators`: how many fresh
+/// duplicates the memory is averaged over.
 Overhead overhead(const Case& what, const std::string& algorithm, int communicators, const Effort& effort,
                   const Counters& counters, MPI_Comm control);
 

@@ -45,9 +45,22 @@ EOF
     python3 - "$scratch/out" <<'EOF'
 import json, sys
 cost, = json.load(open(sys.argv[1]))["overhead"]
+assert cost["asked"] == cost["algorithm"] == "tra", cost
 assert cost["messages_per_call"] == 1 and cost["plan_hit_share"] == 1, cost
 assert 0 < cost["used_bytes"] < 1e6 and cost["created_bytes"] < 1e5, cost
 EOF
+    # Two ranks have nothing to gain, so auto declines; what a plan costs is shown all the same, and by which.
+    mpi "$ranks" "$bench" --collective alltoall,allreduce --algorithm auto --bytes 8 --overhead 4 --iterations 200 --json \
+      >"$scratch/out"
+    python3 - "$scratch/out" <<'EOF'
+import json, sys
+for cost in json.load(open(sys.argv[1]))["overhead"]:
+    assert cost["asked"] == "auto" and cost["algorithm"] != "auto", cost
+    assert cost["messages_per_call"] >= 1 and cost["plan_hit_share"] == 1, cost
+EOF
+    mpi "$ranks" "$bench" --collective bcast --algorithm auto --bytes 8 --overhead 2 --iterations 50 >"$scratch/out"
+    grep -q 'auto leaves this call to Open MPI; shown is the fastest here of binomial' "$scratch/out" ||
+      fail "it does not say what is shown: $(cat "$scratch/out")"
     ;;
   wrong_values_are_found)
     if mpi "$ranks" -x LD_PRELOAD="$corruption" "$bench" --collective alltoall --algorithm native --bytes 1K --check \
