@@ -104,12 +104,26 @@ typedef struct mca_coll_topo_move_t {
 } mca_coll_topo_move_t;
 int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call);
 
-/* Datatypes: reductions. */
+/* What a reduction does to elements; the context of colltopo_call.reduce. */
+typedef struct mca_coll_topo_operation_t {
+    ompi_op_t *op;
+    ompi_datatype_t *dtype;
+} mca_coll_topo_operation_t;
+
+/* A predefined datatype without gaps: its elements are bytes that follow each other from the buffer's address on. */
+static inline bool mca_coll_topo_is_basic(const ompi_datatype_t *dtype)
+{
+    return OPAL_DATATYPE_FLAG_BASIC == (dtype->super.flags & OPAL_DATATYPE_FLAG_BASIC);
+}
+
+/* target = source op target on elements of a basic datatype. */
+int mca_coll_topo_apply_basic(void *operation, const void *source, void *target, size_t elements);
+
+/* Datatypes: other reductions. */
 typedef struct mca_coll_topo_reduction_t {
     mca_coll_topo_run_fn_t run;
     int collective;
-    ompi_op_t *op;
-    ompi_datatype_t *dtype;
+    mca_coll_topo_operation_t operation;
     const void *input; /* MPI_IN_PLACE: in output */
     void *output;      /* NULL: this rank receives nothing */
     size_t input_count;

@@ -11,14 +11,13 @@
 
 #define MCA_COLL_TOPO_FALL_BACK(name, ...) topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module)
 
-/* Moves are cut into granules, of the same size on all ranks: their total is, their datatypes need not be. */
-static inline void mca_coll_topo_set_bytes(colltopo_call *call, size_t bytes)
+/* Moves are cut into granules, of the same size on all ranks: their total is, their datatypes need not be. Granules are
+ * powers of two; the result is their exponent. */
+static inline int mca_coll_topo_granule(size_t bytes)
 {
-    const size_t lowest_bit = bytes & (~bytes + 1);
-    const size_t granule = lowest_bit < 64 ? lowest_bit : 64;
+    const int zeros = __builtin_ctzll(bytes);
 
-    call->count = bytes / granule;
-    call->element_size = granule;
+    return zeros < 6 ? zeros : 6;
 }
 
 static inline size_t mca_coll_topo_bytes(const ompi_datatype_t *dtype, size_t count)
@@ -60,6 +59,10 @@ static inline bool mca_coll_topo_is_plain(const ompi_datatype_t *dtype)
     return 0 != (dtype->super.flags & OPAL_DATATYPE_FLAG_NO_GAPS) && 0 == dtype->super.true_lb;
 }
 
+/* Granules of `bytes`, of each block or in all. */
+#define MCA_COLL_TOPO_GRANULES(bytes) \
+    .count = (bytes) >> mca_coll_topo_granule(bytes), .element_size = (size_t) 1 << mca_coll_topo_granule(bytes)
+
 /* alltoall and allgather differ in how many blocks are sent. */
 static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
                                          size_t blocks_sent, const void *sbuf, size_t scount, ompi_datatype_t *sdtype,
@@ -70,7 +73,6 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
         return COLLTOPO_DECLINED;
     }
     const int in_place = MPI_IN_PLACE == sbuf;
-    colltopo_call call = {.in_place = in_place};
     int rc;
 
     /* Wrong by the standard. What becomes of it is for the previous module to say, as without this one. */
@@ -84,12 +86,11 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
-    mca_coll_topo_set_bytes(&call, bytes);
     if (OPAL_LIKELY((in_place || mca_coll_topo_is_plain(sdtype)) && mca_coll_topo_is_plain(rdtype))) {
-        call.input = sbuf;
-        call.output = rbuf;
+        const colltopo_call call = {.input = sbuf, .output = rbuf, .in_place = in_place, MCA_COLL_TOPO_GRANULES(bytes)};
         rc = run(topo->collectives, &call);
     } else {
+        colltopo_call call = {.in_place = in_place, MCA_COLL_TOPO_GRANULES(bytes)};
         mca_coll_topo_move_t move = {.run = run,
                                      .collective = collective,
                                      .input = {sbuf, in_place ? 0 : blocks_sent * scount, sdtype},
@@ -132,12 +133,6 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
     if (mca_coll_topo_was_declined(topo, COLLTOPO_BCAST, bytes, 0, root, 0)) {
         return MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root);
     }
-    colltopo_call call = {.root = root};
-    mca_coll_topo_move_t move = {.run = colltopo_bcast,
-                                 .collective = COLLTOPO_BCAST,
-                                 .output = {buf, (size_t) count, dtype},
-                                 .output_holds_input = root == topo->rank,
-                                 .output_changes = root != topo->rank};
     int rc;
 
     if (0 == bytes) {
@@ -145,36 +140,36 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
     }
     rc = mca_coll_topo_ready(topo);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        mca_coll_topo_set_bytes(&call, bytes);
-        rc = mca_coll_topo_move(topo, &move, &call);
+        colltopo_call call = {.output = buf, .root = root, MCA_COLL_TOPO_GRANULES(bytes)};
+        if (OPAL_LIKELY(mca_coll_topo_is_plain(dtype))) {
+            rc = colltopo_bcast(topo->collectives, &call);
+        } else {
+            mca_coll_topo_move_t move = {.run = colltopo_bcast,
+                                         .collective = COLLTOPO_BCAST,
+                                         .output = {buf, (size_t) count, dtype},
+                                         .output_holds_input = root == topo->rank,
+                                         .output_changes = root != topo->rank};
+            rc = mca_coll_topo_move(topo, &move, &call);
+        }
         rc = mca_coll_topo_remember(topo, COLLTOPO_BCAST, bytes, 0, root, 0, rc);
     }
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
 }
 
+#define MCA_COLL_TOPO_BIT(op_type) (1u << (op_type))
+
 /* Whether any order of operands gives the same bits. Sums of short integers are left out: vector units may saturate. */
-static bool mca_coll_topo_is_associative(const ompi_op_t *op, const ompi_datatype_t *dtype)
+static inline bool mca_coll_topo_is_associative(const ompi_op_t *op, const ompi_datatype_t *dtype)
 {
-    if (0 == (op->o_flags & OMPI_OP_FLAGS_INTRINSIC)
-        || OMPI_DATATYPE_FLAG_DATA_INT != (dtype->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE)) {
-        return false;
-    }
-    switch (op->op_type) {
-    case OMPI_OP_SUM:
-    case OMPI_OP_PROD:
-        return 4 <= dtype->super.size;
-    case OMPI_OP_MAX:
-    case OMPI_OP_MIN:
-    case OMPI_OP_LAND:
-    case OMPI_OP_BAND:
-    case OMPI_OP_LOR:
-    case OMPI_OP_BOR:
-    case OMPI_OP_LXOR:
-    case OMPI_OP_BXOR:
-        return true;
-    default:
-        return false;
-    }
+    const unsigned sums = MCA_COLL_TOPO_BIT(OMPI_OP_SUM) | MCA_COLL_TOPO_BIT(OMPI_OP_PROD);
+    const unsigned others = MCA_COLL_TOPO_BIT(OMPI_OP_MAX) | MCA_COLL_TOPO_BIT(OMPI_OP_MIN)
+                            | MCA_COLL_TOPO_BIT(OMPI_OP_LAND) | MCA_COLL_TOPO_BIT(OMPI_OP_BAND)
+                            | MCA_COLL_TOPO_BIT(OMPI_OP_LOR) | MCA_COLL_TOPO_BIT(OMPI_OP_BOR)
+                            | MCA_COLL_TOPO_BIT(OMPI_OP_LXOR) | MCA_COLL_TOPO_BIT(OMPI_OP_BXOR);
+
+    return OMPI_DATATYPE_FLAG_DATA_INT == (dtype->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE)
+           && 0 != (op->o_flags & OMPI_OP_FLAGS_INTRINSIC)
+           && 0 != (MCA_COLL_TOPO_BIT(op->op_type) & (4 <= dtype->super.size ? sums | others : others));
 }
 
 static inline int mca_coll_topo_op_properties(ompi_op_t *op, const ompi_datatype_t *dtype)
@@ -183,48 +178,72 @@ static inline int mca_coll_topo_op_properties(ompi_op_t *op, const ompi_datatype
            | (mca_coll_topo_is_associative(op, dtype) ? COLLTOPO_OP_ASSOCIATIVE_BITS : 0);
 }
 
-static inline bool mca_coll_topo_reduction_was_declined(mca_coll_topo_module_t *topo, int collective, ompi_op_t *op,
-                                                        const ompi_datatype_t *dtype, size_t count, int root)
+/* A reduction whose datatype has gaps, or begins elsewhere than its buffer. */
+static __attribute__((noinline)) int mca_coll_topo_reduce_derived(mca_coll_topo_module_t *topo,
+                                                                  mca_coll_topo_reduction_t *reduction,
+                                                                  colltopo_call *call)
 {
-    return mca_coll_topo_was_declined(topo, collective, mca_coll_topo_bytes(dtype, count),
-                                      (size_t) (dtype->super.ub - dtype->super.lb), root,
-                                      mca_coll_topo_op_properties(op, dtype));
-}
+    const ompi_datatype_t *dtype = reduction->operation.dtype;
+    const int rc = mca_coll_topo_reduction(topo, reduction, call);
 
-static inline int mca_coll_topo_start_reduction(mca_coll_topo_module_t *topo, mca_coll_topo_reduction_t *reduction,
-                                                colltopo_call *call)
-{
-    const ompi_datatype_t *dtype = reduction->dtype;
-    int rc = mca_coll_topo_ready(topo);
-
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        return rc;
-    }
-    call->op_properties = mca_coll_topo_op_properties(reduction->op, dtype);
-    rc = mca_coll_topo_reduction(topo, reduction, call);
     if (NULL != call->counts || 0 == call->element_size) {
         return rc; /* shards of several sizes, or a datatype that colltopo was not asked about */
     }
     return mca_coll_topo_remember(topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count),
-                                  (size_t) (dtype->super.ub - dtype->super.lb), call->root, call->op_properties, rc);
+                                  call->element_size, call->root, call->op_properties, rc);
+}
+
+/* `count` elements, or `counts` of them on each rank. Arguments and no structure: what only derived datatypes need is
+ * then written to memory for them alone. */
+static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
+                                          const void *input, size_t input_count, void *output, size_t output_count,
+                                          size_t count, const size_t *counts, int root, ompi_op_t *op,
+                                          ompi_datatype_t *dtype)
+{
+    const size_t bytes = mca_coll_topo_bytes(dtype, count);
+    const int op_properties = mca_coll_topo_op_properties(op, dtype);
+    const size_t extent = (size_t) (dtype->super.ub - dtype->super.lb);
+    int rc;
+
+    if (NULL == counts) {
+        if (0 == bytes) {
+            return OMPI_SUCCESS;
+        }
+        if (mca_coll_topo_was_declined(topo, collective, bytes, extent, root, op_properties)) {
+            return COLLTOPO_DECLINED;
+        }
+    }
+    rc = mca_coll_topo_ready(topo);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
+    if (OPAL_UNLIKELY(!mca_coll_topo_is_basic(dtype))) {
+        mca_coll_topo_reduction_t reduction = {run, collective, {op, dtype}, input, output, input_count, output_count};
+        colltopo_call derived = {.count = count, .counts = counts, .root = root, .op_properties = op_properties};
+        return mca_coll_topo_reduce_derived(topo, &reduction, &derived);
+    }
+    mca_coll_topo_operation_t operation = {op, dtype};
+    const colltopo_call call = {.input = input,
+                                .output = output,
+                                .in_place = MPI_IN_PLACE == input,
+                                .count = count,
+                                .counts = counts,
+                                .element_size = extent,
+                                .root = root,
+                                .op_properties = op_properties,
+                                .reduce = mca_coll_topo_apply_basic,
+                                .reduce_context = &operation};
+    rc = run(topo->collectives, &call);
+    return NULL != counts ? rc : mca_coll_topo_remember(topo, collective, bytes, extent, root, op_properties, rc);
 }
 
 int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
                             ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_ALLREDUCE, op, dtype, (size_t) count, 0)) {
-        return MCA_COLL_TOPO_FALL_BACK(allreduce, sbuf, rbuf, count, dtype, op);
-    }
-    colltopo_call call = {.count = (size_t) count};
-    mca_coll_topo_reduction_t reduction = {colltopo_allreduce, COLLTOPO_ALLREDUCE, op, dtype, sbuf, rbuf,
-                                           (size_t) count,     (size_t) count};
-    int rc;
+    const int rc = mca_coll_topo_reduce_by(topo, colltopo_allreduce, COLLTOPO_ALLREDUCE, sbuf, (size_t) count, rbuf,
+                                           (size_t) count, (size_t) count, NULL, 0, op, dtype);
 
-    if (0 == mca_coll_topo_bytes(dtype, (size_t) count)) {
-        return OMPI_SUCCESS;
-    }
-    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allreduce, sbuf, rbuf, count, dtype, op) : rc;
 }
 
@@ -232,25 +251,11 @@ int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t cou
                          ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE, op, dtype, (size_t) count, root)) {
-        return MCA_COLL_TOPO_FALL_BACK(reduce, sbuf, rbuf, count, dtype, op, root);
-    }
     const bool is_root = root == topo->rank;
-    colltopo_call call = {.count = (size_t) count, .root = root};
-    mca_coll_topo_reduction_t reduction = {colltopo_reduce,
-                                           COLLTOPO_REDUCE,
-                                           op,
-                                           dtype,
-                                           sbuf,
-                                           is_root ? rbuf : NULL,
-                                           (size_t) count,
-                                           is_root ? (size_t) count : 0};
-    int rc;
+    const int rc =
+        mca_coll_topo_reduce_by(topo, colltopo_reduce, COLLTOPO_REDUCE, sbuf, (size_t) count, is_root ? rbuf : NULL,
+                                is_root ? (size_t) count : 0, (size_t) count, NULL, root, op, dtype);
 
-    if (0 == mca_coll_topo_bytes(dtype, (size_t) count)) {
-        return OMPI_SUCCESS;
-    }
-    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce, sbuf, rbuf, count, dtype, op, root) : rc;
 }
 
@@ -259,19 +264,10 @@ int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_to
                                        mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE_SCATTER, op, dtype, (size_t) rcount, 0)) {
-        return MCA_COLL_TOPO_FALL_BACK(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op);
-    }
-    colltopo_call call = {.count = (size_t) rcount};
-    mca_coll_topo_reduction_t reduction = {
-        colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, op, dtype, sbuf, rbuf, (size_t) rcount * (size_t) topo->ranks,
-        (size_t) rcount};
-    int rc;
+    const int rc = mca_coll_topo_reduce_by(topo, colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, sbuf,
+                                           (size_t) rcount * (size_t) topo->ranks, rbuf, (size_t) rcount,
+                                           (size_t) rcount, NULL, 0, op, dtype);
 
-    if (0 == mca_coll_topo_bytes(dtype, (size_t) rcount)) {
-        return OMPI_SUCCESS;
-    }
-    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op) : rc;
 }
 
@@ -279,7 +275,6 @@ int mca_coll_topo_reduce_scatter(const void *sbuf, void *rbuf, mca_coll_topo_cou
                                  ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    colltopo_call call = {.count = 0};
     size_t total = 0;
     int rc;
 
@@ -304,9 +299,7 @@ int mca_coll_topo_reduce_scatter(const void *sbuf, void *rbuf, mca_coll_topo_cou
     if (0 == mca_coll_topo_bytes(dtype, total)) {
         return OMPI_SUCCESS;
     }
-    call.counts = topo->counts;
-    mca_coll_topo_reduction_t reduction = {
-        colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, op, dtype, sbuf, rbuf, total, topo->counts[topo->rank]};
-    rc = mca_coll_topo_start_reduction(topo, &reduction, &call);
+    rc = mca_coll_topo_reduce_by(topo, colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, sbuf, total, rbuf,
+                                 topo->counts[topo->rank], 0, topo->counts, 0, op, dtype);
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce_scatter, sbuf, rbuf, rcounts, dtype, op) : rc;
 }

@@ -140,17 +140,32 @@ static inline size_t mca_coll_topo_extent(const ompi_datatype_t *dtype)
     return (size_t) (dtype->super.ub - dtype->super.lb);
 }
 
-/* What colltopo calls an element lies at [lb, lb + extent) of the datatype's own address. */
-static int mca_coll_topo_apply_op(void *context, const void *source, void *target, size_t elements)
+int mca_coll_topo_apply_basic(void *operation, const void *source, void *target, size_t elements)
 {
-    const mca_coll_topo_reduction_t *reduction = (const mca_coll_topo_reduction_t *) context;
-    const ptrdiff_t lb = reduction->dtype->super.lb;
-    const size_t extent = mca_coll_topo_extent(reduction->dtype);
+    const mca_coll_topo_operation_t *by = (const mca_coll_topo_operation_t *) operation;
+    char *from = (char *) source, *to = (char *) target;
+
+    while (OPAL_UNLIKELY(INT_MAX < elements)) {
+        ompi_op_reduce(by->op, from, to, INT_MAX, by->dtype);
+        from += INT_MAX * by->dtype->super.size;
+        to += INT_MAX * by->dtype->super.size;
+        elements -= INT_MAX;
+    }
+    ompi_op_reduce(by->op, from, to, (int) elements, by->dtype);
+    return COLLTOPO_SUCCESS;
+}
+
+/* What colltopo calls an element lies at [lb, lb + extent) of the datatype's own address. */
+static int mca_coll_topo_apply(void *operation, const void *source, void *target, size_t elements)
+{
+    const mca_coll_topo_operation_t *by = (const mca_coll_topo_operation_t *) operation;
+    const ptrdiff_t lb = by->dtype->super.lb;
+    const size_t extent = mca_coll_topo_extent(by->dtype);
     char *from = (char *) source - lb, *to = (char *) target - lb;
 
     while (0 < elements) {
         const size_t now = elements < INT_MAX ? elements : INT_MAX;
-        ompi_op_reduce(reduction->op, from, to, now, reduction->dtype);
+        ompi_op_reduce(by->op, from, to, now, by->dtype);
         from += now * extent;
         to += now * extent;
         elements -= now;
@@ -184,7 +199,7 @@ static int mca_coll_topo_copy(const ompi_datatype_t *dtype, size_t count, char *
 static int mca_coll_topo_reduction_with_gaps(mca_coll_topo_module_t *module, mca_coll_topo_reduction_t *reduction,
                                              colltopo_call *call)
 {
-    const ompi_datatype_t *dtype = reduction->dtype;
+    const ompi_datatype_t *dtype = reduction->operation.dtype;
     const ptrdiff_t lb = dtype->super.lb;
     const void *from = MPI_IN_PLACE == reduction->input ? reduction->output : reduction->input;
     const bool receives = NULL != reduction->output;
@@ -217,15 +232,15 @@ static int mca_coll_topo_reduction_with_gaps(mca_coll_topo_module_t *module, mca
 
 int mca_coll_topo_reduction(mca_coll_topo_module_t *module, mca_coll_topo_reduction_t *reduction, colltopo_call *call)
 {
-    const ptrdiff_t lb = reduction->dtype->super.lb;
+    const ptrdiff_t lb = reduction->operation.dtype->super.lb;
 
-    if (OPAL_UNLIKELY(!mca_coll_topo_keeps_to_its_extent(reduction->dtype))) {
+    if (OPAL_UNLIKELY(!mca_coll_topo_keeps_to_its_extent(reduction->operation.dtype))) {
         return COLLTOPO_DECLINED;
     }
-    call->element_size = mca_coll_topo_extent(reduction->dtype);
-    call->reduce = mca_coll_topo_apply_op;
-    call->reduce_context = reduction;
-    if (OPAL_UNLIKELY(!mca_coll_topo_is_dense(reduction->dtype))) {
+    call->element_size = mca_coll_topo_extent(reduction->operation.dtype);
+    call->reduce = mca_coll_topo_apply;
+    call->reduce_context = &reduction->operation;
+    if (OPAL_UNLIKELY(!mca_coll_topo_is_dense(reduction->operation.dtype))) {
         return mca_coll_topo_reduction_with_gaps(module, reduction, call);
     }
     call->in_place = MPI_IN_PLACE == reduction->input;

@@ -26,26 +26,59 @@ static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
     [COLLTOPO_REDUCE] = MCA_COLL_BASE_TAG_REDUCE,
 };
 
+/* What is rare stays out of the functions that every message runs through: it would cost them registers. */
+#define MCA_COLL_TOPO_RARE __attribute__((noinline, cold))
+
+static MCA_COLL_TOPO_RARE int mca_coll_topo_mpi_code_of(int rc)
+{
+    return ompi_errcode_get_mpi_code(rc);
+}
+
 /* Open MPI's own codes are negative, as COLLTOPO_DECLINED is; MPI's are not. */
 static inline int mca_coll_topo_mpi_code(int rc)
 {
-    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? COLLTOPO_SUCCESS : ompi_errcode_get_mpi_code(rc);
+    return OPAL_LIKELY(OMPI_SUCCESS == rc) ? COLLTOPO_SUCCESS : mca_coll_topo_mpi_code_of(rc);
+}
+
+/* The request is complete: gives it back. */
+static inline int mca_coll_topo_completed(ompi_request_t *pending, void **request)
+{
+    const int rc = mca_coll_topo_mpi_code(pending->req_status.MPI_ERROR);
+
+    (void) ompi_request_free(&pending);
+    *request = NULL;
+    return rc;
 }
 
 static int mca_coll_topo_test(void *context, void **request)
 {
     ompi_request_t *pending = (ompi_request_t *) *request;
-    int rc;
 
     (void) context;
     if (!REQUEST_COMPLETE(pending)) {
         return COLLTOPO_SUCCESS;
     }
     opal_atomic_rmb(); /* the status and the data were written before the request was completed */
-    rc = mca_coll_topo_mpi_code(pending->req_status.MPI_ERROR);
-    (void) ompi_request_free(&pending);
-    *request = NULL;
-    return rc;
+    return mca_coll_topo_completed(pending, request);
+}
+
+static __attribute__((noinline)) void mca_coll_topo_wait_among_threads(ompi_request_t *pending)
+{
+    ompi_request_wait_completion(pending);
+}
+
+/* As Open MPI's own collectives wait. */
+static int mca_coll_topo_wait(void *context, void **request)
+{
+    ompi_request_t *pending = (ompi_request_t *) *request;
+
+    (void) context;
+    if (opal_using_threads()) {
+        mca_coll_topo_wait_among_threads(pending);
+    } else {
+        ompi_request_wait_completion(pending);
+    }
+    return mca_coll_topo_completed(pending, request);
 }
 
 static int mca_coll_topo_send(void *context, const void *data, size_t bytes, int peer, int lane, int collective,
@@ -57,15 +90,12 @@ static int mca_coll_topo_send(void *context, const void *data, size_t bytes, int
                                       MCA_PML_BASE_SEND_STANDARD, module->comm, &pending));
 
     (void) lane;
-    *request = NULL;
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        *request = NULL;
         return mca_coll_topo_mpi_code(rc);
     }
-    if (&ompi_request_empty == pending) { /* gone already, as small messages are */
-        return COLLTOPO_SUCCESS;
-    }
-    *request = pending;
-    return mca_coll_topo_test(context, request);
+    *request = &ompi_request_empty == pending ? NULL : pending; /* gone already, as small messages are */
+    return COLLTOPO_SUCCESS;
 }
 
 static int mca_coll_topo_recv(void *context, void *data, size_t bytes, int peer, int lane, int collective,
@@ -77,12 +107,8 @@ static int mca_coll_topo_recv(void *context, void *data, size_t bytes, int peer,
         MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, peer, mca_coll_topo_tags[collective], module->comm, &pending));
 
     (void) lane;
-    *request = NULL;
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        return mca_coll_topo_mpi_code(rc);
-    }
-    *request = pending;
-    return mca_coll_topo_test(context, request);
+    *request = OPAL_LIKELY(OMPI_SUCCESS == rc) ? pending : NULL;
+    return mca_coll_topo_mpi_code(rc);
 }
 
 /* A receive that no message has met yet is taken back; whatever else is under way finishes unseen. */
@@ -138,11 +164,13 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .send = mca_coll_topo_send,
         .recv = mca_coll_topo_recv,
         .test = mca_coll_topo_test,
+        .wait = mca_coll_topo_wait,
         .abandon = mca_coll_topo_abandon,
         .progress = mca_coll_topo_progress,
         .agree = mca_coll_topo_agree,
         .locality = mca_coll_topo_locality,
         .host_names = mca_coll_topo_host_names,
         .say = mca_coll_topo_say,
+        .previous = "the next component",
     };
 }

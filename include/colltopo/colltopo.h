@@ -48,6 +48,9 @@ typedef struct colltopo_callbacks {
   int (*recv)(void* context, void* data, size_t bytes, int peer, int lane, int collective, void** request);
   /* Sets *request to NULL when complete. */
   int (*test)(void* context, void** request);
+  /* Returns when *request has completed, and sets it to NULL; all others move on meanwhile. NULL: tests and progress
+   * take turns. */
+  int (*wait)(void* context, void** request);
   /* Gives up a request after an error, without waiting. */
   void (*abandon)(void* context, void** request);
   /* Moves communication on. */
@@ -64,6 +67,9 @@ typedef struct colltopo_callbacks {
   /* One line without newline. level 0: a warning; 1: per communicator and collective; 2: per call. Called on one rank
    * only: on rank 0 for what all ranks know, on the lowest rank that is concerned for anything else. */
   void (*say)(void* context, int level, const char* line);
+  /* What lines call the previous implementation, such as "the next component"; NULL: just that. It must live as long
+   * as the communicator. */
+  const char* previous;
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */

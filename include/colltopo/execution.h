@@ -101,6 +101,7 @@ class Execution {
   std::size_t place_slots(int segment, std::size_t base, const Layout& layout);
   void count_waits();
   void straighten();
+  [[gnu::noinline]] int run_queues(const Call& call) noexcept;
   int transfer(const Instance& instance, Transport::Request* request) noexcept;
   void scatter(const Instance& instance) noexcept;
   void set_bases(const Call& call) noexcept;

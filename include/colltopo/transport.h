@@ -20,6 +20,13 @@ class Transport {
   virtual int recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept = 0;
   /// Sets *request to null when it has completed.
   virtual int test(Request* request) noexcept = 0;
+  /// Returns when the request, which is not null, has completed, and sets it to null. All others move on meanwhile.
+  virtual int wait(Request* request) noexcept {
+    for (;;) {
+      if (const int code = test(request); code != 0 || *request == nullptr) return code;
+      progress();
+    }
+  }
   /// Gives a request up after an error.
   virtual void abandon(Request* request) noexcept = 0;
   /// Moves communication on while a rank has nothing to do.

@@ -1,4 +1,4 @@
-// Decisions and plans of one communicator. Everything that decides is equal on all ranks: settings (compared once), the
+// Decisions of one communicator. Everything that decides is equal on all ranks: settings (compared once), the
 // placement of ranks, and of a call only bytes, root and the operation's properties.
 
 #include "execution/comm.h"
@@ -6,9 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
-#include <mutex>
 
 #include "colltopo/error.h"
 #include "colltopo/text.h"
@@ -17,25 +15,8 @@ namespace colltopo {
 
 namespace {
 
-constexpr std::size_t index_of(Collective collective) { return static_cast<std::size_t>(collective); }
-constexpr std::size_t k_most_plans = 64;
 constexpr std::size_t k_most_decisions = 1024;
 constexpr std::size_t k_most_segments = 64;
-
-std::size_t largest_shard(const colltopo_call& call, Rank ranks) {
-  return call.counts == nullptr ? call.count : *std::max_element(call.counts, call.counts + ranks);
-}
-
-// The row of an algorithm in the table; the row after the last stands for files.
-std::size_t row_of(const Algorithm* algorithm) {
-  return algorithm == nullptr ? algorithms().size() : static_cast<std::size_t>(algorithm - algorithms().data());
-}
-
-std::string group_text(const std::vector<int>& group_of) {
-  std::string text;
-  for (const int group : group_of) text += std::to_string(group) + ",";
-  return text;
-}
 
 // Places by the order in which they first appear: a torus of nodes counts them so, whatever the caller calls them.
 void number_from_0(std::vector<int>& places) {
@@ -44,6 +25,16 @@ void number_from_0(std::vector<int>& places) {
 }
 
 }  // namespace
+
+std::size_t largest_shard(const colltopo_call& call, Rank ranks) {
+  return call.counts == nullptr ? call.count : *std::max_element(call.counts, call.counts + ranks);
+}
+
+std::string group_text(const std::vector<int>& group_of) {
+  std::string text;
+  for (const int group : group_of) text += std::to_string(group) + ",";
+  return text;
+}
 
 std::size_t Comm::DecisionHash::operator()(const DecisionKey& key) const {
   std::size_t hash = key.bytes * 0x9E3779B97F4A7C15ull;
@@ -61,13 +52,17 @@ void Comm::say(int level, const std::string& line) const noexcept {
   if (callbacks_.say != nullptr && level <= settings_.verbose) callbacks_.say(callbacks_.context, level, line.c_str());
 }
 
+const char* Comm::previous() const noexcept {
+  return callbacks_.previous == nullptr ? "the previous implementation" : callbacks_.previous;
+}
+
 void Comm::set(std::string_view name, std::string_view value) {
   try {
     settings_.set(name, value);
   } catch (const Error& error) {
     // Ranks compare their settings at the first call, so a fault that not all of them have is seen there.
     settings_.canonical += fmt::format("{}={} (refused)\n", name, value);
-    const std::string line = fmt::format("{}; using the next component", error.what());
+    const std::string line = fmt::format("{}; using {}", error.what(), previous());
     if (const auto collective = Settings::concerns(name)) {
       declined_[index_of(*collective)] = true;
     } else {
@@ -92,7 +87,7 @@ void Comm::first_call() {
   checksum = (checksum ^ static_cast<long long>(std::hash<std::string>{}(places) >> 2));
   if (!agreement_.all_good(&fault, checksum)) {
     declined_.fill(true);
-    if (!fault.empty()) say(0, fault + "; using the next component");
+    if (!fault.empty()) say(0, fmt::format("{}; using {}", fault, previous()));
     return;
   }
   fit_topology();
@@ -106,7 +101,8 @@ void Comm::agree_on_settings() {
   if (agreement_.all_good(&none, hash)) return;
   declined_.fill(true);
   if (rank_ == 0) {
-    say(0, "ranks of this communicator have different settings; all must have the same; using the next component");
+    say(0, fmt::format("ranks of this communicator have different settings; all must have the same; using {}",
+                       previous()));
   }
 }
 
@@ -255,7 +251,7 @@ Comm::Decision Comm::decided_by_file(const std::string& path, const std::string&
   const LoadedProgram* const loaded = files_.load(path, wanted_of(request, {}), agreement_, &fault);
   Decision decision{nullptr, loaded, {}, "file:" + path, 1};
   if (loaded == nullptr) {
-    if (!fault.empty()) say(0, fmt::format("{}: {}; using the next component", name(request.collective), fault));
+    if (!fault.empty()) say(0, fmt::format("{}: {}; using {}", name(request.collective), fault, previous()));
     declined_[index_of(request.collective)] = true;
     return decision;
   }
@@ -274,7 +270,7 @@ Comm::Decision Comm::decided_by_file(const std::string& path, const std::string&
 
 void Comm::decline_once(Collective collective, const std::string& line) {
   bool& said = said_[index_of(collective)];
-  if (rank_ == 0 && !said) say(0, fmt::format("{}: {}; using the next component", name(collective), line));
+  if (rank_ == 0 && !said) say(0, fmt::format("{}: {}; using {}", name(collective), line, previous()));
   said = true;
 }
 
@@ -282,145 +278,6 @@ void Comm::say_decision(const Request& request, const std::string& what, const s
   if (rank_ != 0 || settings_.verbose == 0) return;
   say(1, fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({})", name(request.collective), request.bytes, ranks_,
                      Placement{node_of_, {}}.nodes(), what, source));
-}
-
-bool Comm::serves(Collective collective, const colltopo_call& call) {
-  if (!ready_) first_call();
-  if (declined_[index_of(collective)]) return false;
-  const Decision& decision = decide(collective, call);
-  return decision.file != nullptr || decision.algorithm != nullptr;
-}
-
-int Comm::run(Collective collective, const colltopo_call& call) {
-  Recent& recent = recent_[index_of(collective)];
-  if (recent.valid && call.counts == nullptr && recent.count == call.count &&
-      recent.element_size == call.element_size && recent.root == call.root &&
-      recent.op_properties == call.op_properties && recent.in_place == call.in_place) {
-    if (recent.served == nullptr) {
-      fallbacks_.add();
-      return COLLTOPO_DECLINED;
-    }
-    return run_served(collective, call, *recent.served, 0);
-  }
-  recent.valid = false;
-  if (!serves(collective, call)) {
-    fallbacks_.add();
-    if (call.counts == nullptr) {
-      recent = {call.count, call.element_size, call.root, call.op_properties, call.in_place, true, nullptr};
-    }
-    return COLLTOPO_DECLINED;
-  }
-  const Decision& decision = decide(collective, call);
-  Served* const plan = served(collective, call, decision);
-  const int code = run_served(collective, call, *plan, decision.segments);
-  if (code == 0 && call.counts == nullptr)
-    recent = {call.count, call.element_size, call.root, call.op_properties, call.in_place, true, plan};
-  return code;
-}
-
-Program Comm::program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe) {
-  if (decision.file != nullptr) {
-    in_place_safe = decision.file->properties.in_place;
-    return decision.file->program;
-  }
-  Shape shape{collective, ranks_, 1, rooted(collective) ? root : 0};
-  shape.chunks = decision.algorithm->chunks(shape, decision.options);
-  in_place_safe = decision.algorithm->properties && decision.algorithm->properties(shape, decision.options).in_place;
-  return decision.algorithm->program(shape, rank_, decision.options);
-}
-
-Comm::Served* Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
-  const bool in_place = call.in_place != 0 && collective != Collective::bcast;
-  const std::string key =
-      fmt::format("{} {} {} {} {}", name(collective), decision.name, group_text(decision.options.group_of),
-                  rooted(collective) ? call.root : 0, in_place);
-  if (const auto found = plans_.find(key); found != plans_.end()) {
-    return found->second.get();
-  }
-  if (plans_.size() >= k_most_plans) {
-    plans_.clear();
-    recent_.fill({});
-  }
-  bool in_place_safe = false;
-  Program program = program_of(collective, call.root, decision, in_place_safe);
-  const bool copies_input = in_place && !in_place_safe;
-  auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport_,
-                                       row_of(decision.algorithm));
-  made->copies_input = copies_input;
-  made->stepped = decision.file == nullptr || decision.file->stepped;
-  return plans_.emplace(key, std::move(made)).first->second.get();
-}
-
-void Comm::bind(Served& served, const colltopo_call& call, int segments) {
-  const std::span<const std::size_t> counts = call.counts == nullptr
-                                                  ? std::span<const std::size_t>{}
-                                                  : std::span(call.counts, static_cast<std::size_t>(ranks_));
-  const Pace pace = served.stepped ? settings_.pace : Pace::free;
-  if (!served.execution.bind({call.count, call.element_size, counts, segments, pace})) return;
-  unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
-  served.execution.for_each_message([&](Rank peer, std::size_t bytes) {
-    if (node_of_[static_cast<std::size_t>(peer)] == node_of_[static_cast<std::size_t>(rank_)]) return;
-    ++messages_between_nodes;
-    bytes_between_nodes += bytes;
-  });
-  std::array<unsigned long long, k_fixed_counters> per_run{};
-  const auto adds = [&](Counter counter, unsigned long long by) { per_run[static_cast<std::size_t>(counter)] = by; };
-  adds(Counter::calls, 1);
-  adds(Counter::plan_hits, 1);
-  adds(Counter::bytes, largest_shard(call, ranks_) * call.element_size);
-  adds(Counter::messages, served.execution.messages());
-  adds(Counter::bytes_sent, served.execution.bytes_sent());
-  adds(Counter::messages_between_nodes, messages_between_nodes);
-  adds(Counter::bytes_between_nodes, bytes_between_nodes);
-  served.tally.bind(per_run);
-}
-
-// `segments` 0: the plan was bound to an equal call by the one before.
-int Comm::run_served(Collective collective, const colltopo_call& call, Served& served, int segments) {
-  if (segments > 0) {
-    // An equal call that follows takes the short way only as long as nothing else has been bound to this plan.
-    for (Recent& recent : recent_) recent.valid = recent.valid && recent.served != &served;
-    bind(served, call, segments);
-  }
-  Call bound{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), call.reduce,
-             call.reduce_context};
-  if (collective == Collective::bcast) {
-    bound.input = bound.output;
-  } else if (call.in_place != 0) {
-    const Shape& shape = served.plan.program().shape();
-    const std::size_t shard = call.count * call.element_size;
-    bound.input = bound.output + (collective == Collective::allgather ? static_cast<std::size_t>(rank_) * shard : 0);
-    if (served.copies_input && shape.input_chunks(rank_) > 0) {
-      const Layout layout = call.counts == nullptr
-                                ? Layout(shape, call.count, call.element_size)
-                                : Layout(shape, {call.counts, static_cast<std::size_t>(ranks_)}, call.element_size);
-      copied_input_.resize(layout.input_bytes(rank_));
-      std::memcpy(copied_input_.data(), bound.input, copied_input_.size());
-      bound.input = copied_input_.data();
-    }
-  }
-  transport_.serve(collective);
-  const int code = served.execution.run(bound);
-  served.tally.ran();
-  if (code != 0) keep_for_ever(served);
-  if (settings_.verbose > 1 && rank_ == 0) {
-    say(2, fmt::format("{} of {} elements of {} bytes: {} messages, {} bytes sent", name(collective), call.count,
-                       call.element_size, served.execution.messages(), served.execution.bytes_sent()));
-  }
-  return code;
-}
-
-// After an error, messages that were given up may still arrive in the plan's memory.
-void Comm::keep_for_ever(const Served& served) {
-  static auto* const mutex = new std::mutex;
-  static auto* const kept = new std::vector<std::pair<std::unique_ptr<Served>, std::vector<std::byte>>>;
-  for (Recent& recent : recent_) recent.valid = recent.valid && recent.served != &served;
-  const auto found = std::ranges::find_if(plans_, [&](const auto& entry) { return entry.second.get() == &served; });
-  if (found == plans_.end()) return;
-  const std::lock_guard lock(*mutex);
-  kept->emplace_back(std::move(found->second), std::move(copied_input_));
-  plans_.erase(found);
-  copied_input_ = {};
 }
 
 std::size_t Comm::memory_bytes() const {

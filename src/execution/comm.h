@@ -19,6 +19,11 @@
 
 namespace colltopo {
 
+constexpr std::size_t index_of(Collective collective) { return static_cast<std::size_t>(collective); }
+/// Elements.
+std::size_t largest_shard(const colltopo_call& call, Rank ranks);
+std::string group_text(const std::vector<int>& group_of);
+
 class Comm {
  public:
   Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks);
@@ -40,9 +45,9 @@ class Comm {
     Plan plan;
     Execution execution;
     Tally tally;
-    bool stepped = true;        // may run step by step
+    bool stepped = true;  // may run step by step
+    bool input_in_output = false;
     bool copies_input = false;  // MPI_IN_PLACE with a program that is not in-place safe
-    bool bound = false;
   };
   /// What was decided for calls of one size.
   struct Decision {
@@ -58,6 +63,11 @@ class Comm {
     int root = 0, op_properties = 0, in_place = 0;
     bool valid = false;
     Served* served = nullptr;  // null: declined
+
+    bool equals(const colltopo_call& call) const noexcept {
+      return valid && call.counts == nullptr && count == call.count && element_size == call.element_size &&
+             root == call.root && op_properties == call.op_properties && in_place == call.in_place;
+    }
   };
   struct DecisionKey {
     Collective collective;
@@ -69,6 +79,9 @@ class Comm {
     std::size_t operator()(const DecisionKey& key) const;
   };
 
+  /// What lines call the previous implementation.
+  const char* previous() const noexcept;
+  bool would_serve(Collective collective, const colltopo_call& call);
   void first_call();
   void agree_on_settings();
   /// Who shares a node, and who a group; false when some rank could not find out, or ranks found different places.
@@ -88,7 +101,10 @@ class Comm {
   void say_decision(const Request& request, const std::string& what, const std::string& source) const;
   Served* served(Collective collective, const colltopo_call& call, const Decision& decision);
   Program program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe);
-  int run_served(Collective collective, const colltopo_call& call, Served& served, int segments);
+  int run_other(Collective collective, const colltopo_call& call);
+  int run_bound(Collective collective, const colltopo_call& call, Served& served);
+  const std::byte* input_in_output(Collective collective, const colltopo_call& call, const Served& served);
+  void say_call(Collective collective, const colltopo_call& call, const Served& served) const;
   void keep_for_ever(const Served& served);
   void bind(Served& served, const colltopo_call& call, int segments);
 

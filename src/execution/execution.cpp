@@ -178,19 +178,25 @@ void Execution::straighten() {
     const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
     if (!one_piece || (i.action == Action::send && !plan_.after_completion(op).empty())) return;
     awaited.clear();
+    bool after_moves = false;
     for (std::uint32_t before = 0; before < op; ++before) {
       const auto after = plan_.after_completion(before);
-      const bool awaits = instances_[before].action == Action::recv && std::ranges::find(after, op) != after.end();
-      if (awaits) awaited.push_back(message_of[before]);
+      if (std::ranges::find(after, op) == after.end()) continue;
+      if (instances_[before].action == Action::recv) {
+        awaited.push_back(message_of[before]);
+      } else {
+        after_moves = true;
+      }
     }
+    const StraightLine::Before waits_for{awaited, after_moves};
     if (is_message(i.action)) {
       const bool sends = i.action == Action::send;
       line->add_message(i.action, i.peer, i.lane, sends ? place(i.source, i.source_end) : place(i.target, i.target_end),
-                        i.bytes, awaited);
+                        i.bytes, waits_for);
       message_of[op] = messages++;
     } else {
       line->add_move(i.action, place(i.source, i.source_end), place(i.target, i.target_end), i.bytes,
-                     i.bytes / bound_.element_size, awaited, !plan_.after_completion(op).empty());
+                     i.bytes / bound_.element_size, waits_for);
     }
   }
   line->finish();
@@ -228,10 +234,11 @@ bool Execution::progress() noexcept {
 }
 
 int Execution::run(const Call& call) noexcept {
-  if (line_ != nullptr) {
-    set_bases(call);
-    return status_ = line_->run(transport_, bases_, call_);
-  }
+  if (line_ != nullptr) return status_ = line_->run(transport_, scratch_.data(), call);
+  return run_queues(call);
+}
+
+int Execution::run_queues(const Call& call) noexcept {
   start(call);
   while (!progress()) transport_.progress();
   return status_;

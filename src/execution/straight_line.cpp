@@ -19,8 +19,9 @@ void StraightLine::await(std::span<const std::uint32_t> messages) {
 }
 
 void StraightLine::add_message(Action action, Rank peer, Lane lane, Place place, std::size_t bytes,
-                               std::span<const std::uint32_t> awaited) {
-  await(awaited);
+                               const Before& before) {
+  await(before.receives);
+  if (before.moves) add_put_off();
   const auto buffer = static_cast<std::uint8_t>(place.buffer);
   const auto message = static_cast<std::uint32_t>(requests_.size());
   const Kind kind = action == Action::send ? Kind::send : Kind::recv;
@@ -30,24 +31,22 @@ void StraightLine::add_message(Action action, Rank peer, Lane lane, Place place,
 }
 
 void StraightLine::add_move(Action action, Place source, Place target, std::size_t bytes, std::size_t elements,
-                            std::span<const std::uint32_t> awaited, bool needed) {
-  await(awaited);
+                            const Before& before) {
+  await(before.receives);
   if (bytes == 0) return;
   const bool copies = action == Action::copy;
-  (needed ? entries_ : put_off_)
-      .push_back({copies ? Kind::copy : Kind::reduce, static_cast<std::uint8_t>(source.buffer),
-                  static_cast<std::uint8_t>(target.buffer), 0, 0, 0, source.offset, target.offset,
-                  copies ? bytes : elements});
+  put_off_.push_back({copies ? Kind::copy : Kind::reduce, static_cast<std::uint8_t>(source.buffer),
+                      static_cast<std::uint8_t>(target.buffer), 0, 0, 0, source.offset, target.offset,
+                      copies ? bytes : elements});
 }
 
-void StraightLine::finish() {
-  for (std::uint32_t message = 0; message < requests_.size(); ++message) await({&message, 1});
-  add_put_off();
-}
+void StraightLine::finish() { add_put_off(); }
 
-int StraightLine::run(Transport& transport, std::byte* const* bases, const Call& call) noexcept {
-  int code = 0;
+int StraightLine::run(Transport& transport, std::byte* scratch, const Call& call) noexcept {
+  // By Buffer. Input is only read.
+  std::byte* const bases[] = {const_cast<std::byte*>(call.input), call.output, scratch};
   for (const Entry& entry : entries_) {
+    int code = 0;
     std::byte* const source = bases[entry.source] + entry.source_offset;
     switch (entry.kind) {
       case Kind::send:
@@ -60,22 +59,26 @@ int StraightLine::run(Transport& transport, std::byte* const* bases, const Call&
         if (std::byte* const target = bases[entry.target] + entry.target_offset; target != source) {
           std::memcpy(target, source, entry.size);
         }
-        break;
+        continue;
       case Kind::reduce:
         code = call.reduce(call.reduce_context, source, bases[entry.target] + entry.target_offset, entry.size);
         break;
-      case Kind::wait: {
-        Transport::Request& request = requests_[entry.message];
-        while (request != nullptr && code == 0) {  // starting it has tested it
-          transport.progress();
-          code = transport.test(&request);
-        }
+      default:  // Kind::wait
+        if (requests_[entry.message] == nullptr) continue;
+        code = transport.wait(&requests_[entry.message]);
         break;
-      }
     }
-    if (code != 0) break;
+    if (code != 0) [[unlikely]]
+      return abandon(transport, code);
   }
-  if (code == 0) return 0;
+  for (Transport::Request& request : requests_) {
+    if (request == nullptr) continue;
+    if (const int code = transport.wait(&request); code != 0) return abandon(transport, code);
+  }
+  return 0;
+}
+
+int StraightLine::abandon(Transport& transport, int code) noexcept {
   for (Transport::Request& request : requests_) {
     if (request != nullptr) transport.abandon(&request);
     request = nullptr;

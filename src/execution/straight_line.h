@@ -21,18 +21,22 @@ class StraightLine {
     std::size_t offset = 0;
   };
 
-  /// All that `add_` takes is one piece. `awaited`: receives (by number of message, from 0) that must be complete
-  /// before.
-  void add_message(Action action, Rank peer, Lane lane, Place place, std::size_t bytes,
-                   std::span<const std::uint32_t> awaited);
-  /// `needed`: an op further on waits for it. A move that is not is put off until there is something to wait for.
+  /// What an op waits for.
+  struct Before {
+    std::span<const std::uint32_t> receives;  // by number of message, from 0
+    bool moves = false;                       // some move
+  };
+
+  /// All that `add_` takes is one piece.
+  void add_message(Action action, Rank peer, Lane lane, Place place, std::size_t bytes, const Before& before);
+  /// A move is put off until a message needs it or there is something to wait for.
   void add_move(Action action, Place source, Place target, std::size_t bytes, std::size_t elements,
-                std::span<const std::uint32_t> awaited, bool needed);
-  /// Waits for every message that nothing has waited for.
+                const Before& before);
+  /// After all `add_`. Messages that nothing has waited for are waited for at the end of every run.
   void finish();
 
-  /// `bases`: the memory of each Buffer. 0 or the first error code.
-  int run(Transport& transport, std::byte* const* bases, const Call& call) noexcept;
+  /// `scratch`: the memory of Buffer::scratch. 0 or the first error code.
+  int run(Transport& transport, std::byte* scratch, const Call& call) noexcept;
 
  private:
   enum class Kind : std::uint8_t { send, recv, copy, reduce, wait };
@@ -45,6 +49,7 @@ class StraightLine {
     std::size_t source_offset, target_offset;
     std::size_t size;  // bytes; elements for reduce
   };
+  int abandon(Transport& transport, int code) noexcept;
   void await(std::span<const std::uint32_t> messages);
   void add_put_off();
 

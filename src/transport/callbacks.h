@@ -20,6 +20,9 @@ class CallbackTransport final : public Transport {
     return callbacks_.recv(callbacks_.context, data, bytes, peer, lane, collective_, request);
   }
   int test(Request* request) noexcept override { return callbacks_.test(callbacks_.context, request); }
+  int wait(Request* request) noexcept override {
+    return callbacks_.wait == nullptr ? Transport::wait(request) : callbacks_.wait(callbacks_.context, request);
+  }
   void abandon(Request* request) noexcept override { callbacks_.abandon(callbacks_.context, request); }
   void progress() noexcept override { callbacks_.progress(callbacks_.context); }
 

@@ -1,6 +1,7 @@
 // A communicator in one process: every rank is a thread, messages go through queues, and the C API runs on top.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -27,6 +28,8 @@ class Ranks {
   std::vector<std::string> host_names;  // [rank]; empty: not known
   int fail_message = -1;                // the n-th send of the process returns 77
   std::vector<std::string> said;        // "level: line", in no particular order of ranks
+  const char* previous = "the next component";
+  bool can_wait = false;  // whether there is a callback that waits
 
   /// Runs `body(rank, comm)` on a thread per rank.
   void run(const std::function<void(int, colltopo_comm*)>& body) {
@@ -43,6 +46,7 @@ class Ranks {
   }
 
   int sends() const { return sends_; }
+  int waits() const { return waits_; }
   int agreements() const { return agreements_; }
 
  private:
@@ -125,6 +129,23 @@ class Ranks {
         }
         return 0;
       };
+    c.previous = previous;
+    if (can_wait) {
+      c.wait = [](void* context, void** request) {
+        ++of(context).ranks->waits_;
+        for (;;) {
+          {
+            const std::lock_guard lock(of(context).ranks->mutex_);
+            if (static_cast<Pending*>(*request)->done) {
+              of(context).ranks->open_.erase(static_cast<Pending*>(*request));
+              *request = nullptr;
+              return 0;
+            }
+          }
+          std::this_thread::yield();
+        }
+      };
+    }
     c.say = [](void* context, int level, const char* line) {
       Ranks& all = *of(context).ranks;
       const std::lock_guard lock(all.mutex_);
@@ -157,6 +178,7 @@ class Ranks {
   std::map<std::tuple<int, int, int>, Wire> wires_;  // (from, to, collective)
   std::map<Pending*, std::shared_ptr<Pending>> open_;
   int arrived_ = 0, round_ = 0, sends_ = 0, agreements_ = 0;
+  std::atomic<int> waits_{0};
   long long least_ = 0, agreed_ = 0;
 };
 

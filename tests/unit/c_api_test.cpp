@@ -17,6 +17,7 @@ namespace colltopo {
 namespace {
 
 using testing::Each;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 int add(void*, const void* source, void* target, std::size_t elements) {
@@ -216,6 +217,30 @@ TEST(CApi, ranks_with_different_settings_all_decline_and_say_so) {
   EXPECT_EQ(all.sends(), 0);
   ASSERT_EQ(all.said.size(), 1u);
   EXPECT_THAT(all.said, Each(HasSubstr("0: ranks of this communicator have different settings")));
+}
+
+TEST(CApi, lines_call_the_previous_implementation_as_the_caller_does) {
+  const auto said = [](const char* previous) {
+    Ranks all(2);
+    all.previous = previous;
+    all.run([&](int rank, colltopo_comm* comm) {
+      colltopo_comm_set(comm, "alltoall_algorithm", "tra:radix=9");
+      EXPECT_EQ(checked_alltoall(2, rank, comm, 1), COLLTOPO_DECLINED);
+    });
+    return all.said;
+  };
+  EXPECT_THAT(said("the MPI library"), ElementsAre(HasSubstr("is not in 2..2; using the MPI library")));
+  EXPECT_THAT(said(nullptr), ElementsAre(HasSubstr("is not in 2..2; using the previous implementation")));
+}
+
+TEST(CApi, a_rank_waits_for_each_message_by_the_callback_that_does_if_there_is_one) {
+  Ranks all(4);
+  all.can_wait = true;
+  all.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "alltoall_algorithm", "linear");
+    for (int call = 0; call < 5; ++call) EXPECT_EQ(checked_alltoall(4, rank, comm, 3), COLLTOPO_SUCCESS);
+  });
+  EXPECT_EQ(all.waits(), 4 * 5 * 3);  // sends are done with at once here
 }
 
 TEST(CApi, nothing_is_communicated_before_the_first_call) {

@@ -143,6 +143,52 @@ TEST(Execution, ops_start_when_what_they_wait_for_has_completed) {
   EXPECT_EQ(execution.status(), 0);
 }
 
+// Remembers what lies at `watched` when it is called.
+class WatchingTransport final : public Transport {
+ public:
+  explicit WatchingTransport(const std::byte* watched) : watched_(watched) {}
+
+  int send(const std::byte*, std::size_t, Rank, Lane, Request* request) noexcept override { return note('s', request); }
+  int recv(std::byte*, std::size_t, Rank, Lane, Request* request) noexcept override { return note('r', request); }
+  int test(Request*) noexcept override { return 20; }  // run() waits
+  int wait(Request* request) noexcept override {
+    seen += *watched_ == std::byte{7} ? "w7" : "w0";
+    *request = nullptr;
+    return 0;
+  }
+  void abandon(Request*) noexcept override {}
+  void progress() noexcept override {}
+
+  std::string seen;
+
+ private:
+  int note(char what, Request* request) noexcept {
+    seen += what;
+    seen += *watched_ == std::byte{7} ? '7' : '0';
+    *request = this;
+    return 0;
+  }
+  const std::byte* watched_;
+};
+
+TEST(Execution, small_plans_copy_while_messages_are_under_way_and_before_a_message_that_needs_the_copy) {
+  const auto seen = [](Buffer sent, Chunk chunk) {
+    ProgramBuilder b(k_shape, 0);
+    b.copy({{Buffer::input, 0, 1}}, {{Buffer::output, 0, 1}});
+    b.copy({{Buffer::input, 1, 1}}, {{Buffer::scratch, 0, 1}});
+    b.send({{sent, chunk, 1}}, 1).recv({{Buffer::output, 1, 1}}, 1);
+    const Plan plan(std::move(b).build());
+    std::vector<std::byte> input(4, std::byte{7}), output(4);
+    WatchingTransport wires(output.data());
+    Execution execution(plan, wires);
+    execution.bind({.count = 1, .element_size = 1});
+    EXPECT_EQ(execution.run({input.data(), output.data(), nullptr, nullptr}), 0);
+    return wires.seen;
+  };
+  EXPECT_EQ(seen(Buffer::input, 1), "s0r0w7w7");
+  EXPECT_EQ(seen(Buffer::scratch, 0), "s7r7w7w7");
+}
+
 TEST(Execution, contiguous_messages_are_sent_from_where_they_lie) {
   ProgramBuilder b(k_shape, 0);
   b.send({{Buffer::input, 1, 2}}, 1).send({{Buffer::input, 0, 1}, {Buffer::input, 2, 1}}, 2);
