@@ -10,5 +10,8 @@ RoutingMethod sssp_method();
 RoutingMethod ewsp_method();
 RoutingMethod dor_method();
 RoutingMethod fptas_method();
+RoutingMethod mcf_link_method();
+RoutingMethod mcf_master_method();
+RoutingMethod ilp_method();
 
 }  // namespace colltopo
