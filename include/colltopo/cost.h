@@ -5,6 +5,7 @@
 // bcast and reduce. So a load times the bytes of a call is bytes on the link.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -80,10 +81,13 @@ BandwidthBound bandwidth_bound(const Shape& shape, const Topology& topology);
 /// Bytes of a call that one rank gets from others, per byte of count: what goodput counts.
 double received_per_byte(const Shape& shape);
 
+/// What a network does with a message whose next link is busy: it holds it, and with it the links behind, or it drops
+/// packets that are sent again. Only the first can deadlock over its links.
+enum class Fabric : std::uint8_t { lossless, lossy };
+
 /// Whether the schedule fits the topology: as many ranks as hosts, and a path for every message. If it has routes: made
 /// for this fingerprint (if it names one); they follow links from their source to their target, one for every message;
-/// in each layer no cycle of links that wait for each other (deadlock freedom of lossless networks). At most 20
-/// violations.
-std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topology);
+/// in each layer no cycle of links that wait for each other (where the fabric is lossless). At most 20 violations.
+std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topology, Fabric fabric = Fabric::lossless);
 
 }  // namespace colltopo

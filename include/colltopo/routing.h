@@ -61,6 +61,11 @@ double all_to_all_time(const Topology& topology, std::span<const double> loads);
 /// positive and sum to 1 within `tolerance`, links follow each other from source to target, no node is visited twice.
 std::string routing_fault(const Topology& topology, const Routing& routing, double tolerance = 1e-9);
 
+/// A routing of `before` on `after`, a network in which something broke, say; nodes are matched by name. Paths are kept
+/// where all their nodes and links are still there, the shares of those that are lost go to the pair's others, and
+/// pairs that have none left, or are new, take a shortest path. Throws Error when there is none.
+Routing carried_over(const Topology& before, const Routing& routing, const Topology& after);
+
 /// Both sides of the optimum. All times are for unit demand between every ordered pair of hosts: time = 1/F.
 struct FlowBound {
   double time = 0;                 // of the flow at hand: an upper bound

@@ -101,12 +101,13 @@ std::string topology_specs();
 
 /// A broken network: without all links between the nodes of each cable, "A-B" by their names, in both directions. What
 /// remains keeps its order; grids lose their sides. Throws Error when a name is unknown, when two nodes have no link,
-/// and when hosts are cut off, naming two of them.
+/// and when hosts are cut off, as expect_connected() does.
 Topology without_links(const Topology& topology, std::span<const std::string> cables);
 /// Likewise without hosts, by their names; the rest are renumbered in order and keep their names.
 Topology without_hosts(const Topology& topology, std::span<const std::string> hosts);
 
-/// Throws Error naming two hosts, the first of which cannot reach the second.
+/// Throws Error naming two hosts, the first of which cannot reach the second, and all (at most 20) that are outside the
+/// largest set of hosts that reach each other.
 void expect_connected(const Topology& topology);
 
 /// The native file: JSON (docs/command.md). Errors name the file and the place in it.

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "colltopo/cost.h"
+#include "colltopo/layers.h"
 
 namespace colltopo {
 
@@ -45,11 +46,52 @@ void check_route(const Route& route, const Topology& topology, Violations& viola
     violations.add(route.source, "route to {} on lane {} ends at {}", route.target, route.lane, topology.node_name(at));
 }
 
+/// Where the routes of each source begin: they are sorted, so the rest is a search among those of one rank.
+class RouteIndex {
+ public:
+  explicit RouteIndex(const Schedule& schedule) : routes_(schedule.routes) {
+    first_.assign(static_cast<std::size_t>(schedule.shape.ranks) + 1, 0);
+    for (const Route& route : routes_) ++first_[static_cast<std::size_t>(route.source) + 1];
+    for (std::size_t rank = 1; rank < first_.size(); ++rank) first_[rank] += first_[rank - 1];
+  }
+  bool has(const Message& message) const {
+    const auto begin = routes_.begin() + at(message.source), end = routes_.begin() + at(message.source + 1);
+    const auto key = [](const auto& route) { return std::pair(route.target, route.lane); };
+    const auto found = std::lower_bound(begin, end, message,
+                                        [&](const Route& route, const Message& m) { return key(route) < key(m); });
+    return found != end && key(*found) == key(message);
+  }
+
+ private:
+  std::ptrdiff_t at(Rank rank) const { return static_cast<std::ptrdiff_t>(first_[static_cast<std::size_t>(rank)]); }
+  const std::vector<Route>& routes_;
+  std::vector<std::size_t> first_;  // [source], and the end
+};
+
+/// Routes are between ranks and sorted, so that they can be looked up.
+void check_order(const Schedule& schedule, Violations& violations) {
+  const auto is_rank = [&](Rank rank) { return rank >= 0 && rank < schedule.shape.ranks; };
+  const Route* before = nullptr;
+  for (const Route& route : schedule.routes) {
+    const auto key = [](const Route& r) { return std::tuple(r.source, r.target, r.lane); };
+    if (!is_rank(route.source) || !is_rank(route.target))
+      violations.add(-1, "a route from {} to {}; ranks are 0..{}", route.source, route.target,
+                     schedule.shape.ranks - 1);
+    else if (before != nullptr && key(*before) >= key(route))
+      violations.add(route.source,
+                     "the route to {} on lane {} stands behind that of {} to {} on lane {}; expected "
+                     "increasing order",
+                     route.target, route.lane, before->source, before->target, before->lane);
+    before = &route;
+  }
+}
+
 void check_messages_have_routes(const Schedule& schedule, Violations& violations) {
-  std::set<std::tuple<Rank, Rank, Lane>> known;
-  for (const Route& route : schedule.routes) known.insert({route.source, route.target, route.lane});
+  const RouteIndex routes(schedule);
+  std::set<std::tuple<Rank, Rank, Lane>> missing;  // said once
   for (const Message& message : messages_of(schedule))
-    if (known.insert({message.source, message.target, message.lane}).second)
+    if (!routes.has(message) && !violations.full() &&
+        missing.insert({message.source, message.target, message.lane}).second)
       violations.add(message.source, "no route to {} on lane {}, which step {} uses", message.target, message.lane,
                      message.step);
 }
@@ -65,43 +107,19 @@ void check_reachable(const Schedule& schedule, const Topology& topology, Violati
   }
 }
 
-// Kahn's algorithm on the graph whose nodes are links and whose arcs say "a message holds this link and waits for
-// that".
-void check_layer_is_acyclic(std::int32_t layer, const std::set<std::pair<LinkId, LinkId>>& waits,
-                            const Topology& topology, Violations& violations) {
-  std::map<LinkId, int> waited_for;
-  for (const auto& [holds, wants] : waits) {
-    waited_for.try_emplace(holds, 0);
-    ++waited_for[wants];
-  }
-  std::vector<LinkId> free;
-  for (const auto& [link, count] : waited_for)
-    if (count == 0) free.push_back(link);
-  std::size_t freed = 0;
-  for (; freed < free.size(); ++freed) {
-    const auto arcs = waits.lower_bound({free[freed], -1});
-    for (auto arc = arcs; arc != waits.end() && arc->first == free[freed]; ++arc)
-      if (--waited_for[arc->second] == 0) free.push_back(arc->second);
-  }
-  if (freed == waited_for.size()) return;
-  const auto in_cycle =
-      std::find_if(waited_for.begin(), waited_for.end(), [](const auto& entry) { return entry.second > 0; });
-  violations.add(-1,
-                 "layer {}: routes wait for each other in a cycle behind link {} ({}); a lossless network can deadlock",
-                 layer, in_cycle->first, topology.link_name(in_cycle->first));
-}
-
 void check_layers(const Schedule& schedule, const Topology& topology, Violations& violations) {
-  std::map<std::int32_t, std::set<std::pair<LinkId, LinkId>>> waits;
-  for (const Route& route : schedule.routes)
-    for (std::size_t i = 1; i < route.links.size(); ++i)
-      waits[route.layer].insert({route.links[i - 1], route.links[i]});
-  for (const auto& [layer, arcs] : waits) check_layer_is_acyclic(layer, arcs, topology, violations);
+  std::map<std::int32_t, std::vector<std::span<const LinkId>>> layers;
+  for (const Route& route : schedule.routes) layers[route.layer].emplace_back(route.links);
+  for (const auto& [layer, routes] : layers)
+    if (const LinkId link = link_in_cycle(topology, routes); link >= 0)
+      violations.add(
+          -1, "layer {}: routes wait for each other in a cycle behind link {} ({}); a lossless network can deadlock",
+          layer, link, topology.link_name(link));
 }
 
 }  // namespace
 
-std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topology) {
+std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topology, Fabric fabric) {
   Violations violations;
   if (schedule.shape.ranks != topology.hosts()) {
     violations.add(-1, "{} ranks; {} has {} hosts", schedule.shape.ranks, topology.name(), topology.hosts());
@@ -114,10 +132,12 @@ std::vector<Violation> verify_on(const Schedule& schedule, const Topology& topol
   if (!schedule.topology.empty() && schedule.topology != fingerprint(topology))
     violations.add(-1, "its routes are those of topology {}; {} is {}", schedule.topology, topology.name(),
                    fingerprint(topology));
+  check_order(schedule, violations);
+  if (!violations.empty()) return violations.take();
   for (const Route& route : schedule.routes) check_route(route, topology, violations);
   check_messages_have_routes(schedule, violations);
   // A route with unknown links has nothing to say about cycles.
-  if (violations.empty()) check_layers(schedule, topology, violations);
+  if (violations.empty() && fabric == Fabric::lossless) check_layers(schedule, topology, violations);
   return violations.take();
 }
 

@@ -91,7 +91,11 @@ void write_output(const std::string& path, const std::string& contents, const Se
   }
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   out << contents << std::flush;
-  if (!out) throw Error(fmt::format("{}: cannot be written: {}", path, std::strerror(errno)));
+  if (!out) throw Error(unwritable(path));
+}
+
+std::string unwritable(const std::string& path) {
+  return fmt::format("{}: cannot be written: {}", path, std::strerror(errno));
 }
 
 Topology topology_argument(const std::string& argument) {
@@ -107,6 +111,27 @@ Topology topology_argument(const std::string& argument) {
       throw Error(fmt::format("{}: no such file; expected a topology file or a spec such as torus:4x4", argument));
     throw;
   }
+}
+
+void add_without(CLI::App& command, std::vector<Breakage>& without) {
+  command
+      .add_option("--without", without,
+                  "What is broken, by its names in TOPO: link A-B (all between the two, both ways) or host A; may be "
+                  "given again")
+      ->type_name("KIND NAME");
+}
+
+Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without) {
+  std::vector<std::string> links, hosts;
+  for (const auto& [kind, name] : without) {
+    if (kind != "link" && kind != "host")
+      throw Error(fmt::format("--without {} {}; expected link A-B or host A", kind, name));
+    (kind == "link" ? links : hosts).push_back(name);
+  }
+  Topology topology = topology_argument(argument);
+  if (!hosts.empty()) topology = without_hosts(topology, hosts);
+  if (!links.empty()) topology = without_links(topology, links);
+  return topology;
 }
 
 Schedule schedule_argument(const std::string& path) {

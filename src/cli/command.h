@@ -56,9 +56,17 @@ std::string file_contents(const std::string& path);
 std::string input_name(const std::string& path);
 /// Writes a file, or standard output for "-"; with --json nothing else may go there.
 void write_output(const std::string& path, const std::string& contents, const Session& session);
+/// Why it could not be written, by errno.
+std::string unwritable(const std::string& path);
 
 /// A topology file, "-" or a spec string.
 Topology topology_argument(const std::string& argument);
+
+/// Of --without: kind ("link" or "host") and name ("A-B", "A").
+using Breakage = std::pair<std::string, std::string>;
+void add_without(CLI::App& command, std::vector<Breakage>& without);
+/// The same without what is broken: hosts go first.
+Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without);
 Schedule schedule_argument(const std::string& path);
 Collective collective_argument(const std::string& name);
 /// "1K,64K,1000": counts of bytes; K, M and G are powers of 1024.

@@ -12,6 +12,7 @@ namespace {
 
 struct Arguments {
   std::string topology;
+  std::vector<Breakage> without;
   std::string output;
 };
 
@@ -20,7 +21,7 @@ std::string range(double least, double most) {
 }
 
 void run(const Arguments& arguments, const Session& session) {
-  const Topology topology = topology_argument(arguments.topology);
+  const Topology topology = topology_argument(arguments.topology, arguments.without);
   if (!arguments.output.empty()) {
     std::ostringstream file;
     write_topology(file, topology);
@@ -64,6 +65,7 @@ void add_topology(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "topology", "Facts of a topology, or its file");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
+  add_without(*command, arguments->without);
   command->add_option("-o,--output", arguments->output, "Write the topology as a JSON file");
   command->footer("Specs:\n" + topology_specs());
   command->callback([arguments, &session] { run(*arguments, session); });

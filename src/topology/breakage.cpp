@@ -17,6 +17,8 @@ namespace colltopo {
 
 namespace {
 
+constexpr std::size_t k_most_named = 20;  // hosts in one message
+
 std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 /// What of a topology is gone.
@@ -93,11 +95,40 @@ bool connected(const Topology& topology, const Gone& gone) {
   return pair.from == pair.to;
 }
 
+/// The hosts outside the largest set of hosts that all reach each other.
+std::vector<NodeId> outside_largest_set(const Topology& topology, const Gone& gone) {
+  std::vector<bool> placed = gone.hosts, largest(placed.size(), false);
+  std::ptrdiff_t most = 0;
+  for (NodeId host = 0; host < topology.hosts(); ++host) {
+    if (placed[index(host)]) continue;
+    std::vector<bool> set = reached(topology, host, Direction::forwards, gone);
+    const std::vector<bool> back = reached(topology, host, Direction::backwards, gone);
+    set.resize(placed.size());
+    for (std::size_t h = 0; h < set.size(); ++h) {
+      set[h] = set[h] && back[h] && !gone.hosts[h];
+      placed[h] = placed[h] || set[h];
+    }
+    if (const auto size = std::count(set.begin(), set.end(), true); size > most) {
+      most = size;
+      largest = std::move(set);
+    }
+  }
+  std::vector<NodeId> outside;
+  for (NodeId host = 0; host < topology.hosts(); ++host)
+    if (!gone.hosts[index(host)] && !largest[index(host)]) outside.push_back(host);
+  return outside;
+}
+
 void expect_connected(const Topology& topology, const Gone& gone, const std::string& name) {
   const CutOff pair = hosts_cut_off(topology, gone);
-  if (pair.from != pair.to)
-    throw Error(fmt::format("{}: host {} cannot reach host {}; every host must reach every other", name,
-                            topology.node_name(pair.from), topology.node_name(pair.to)));
+  if (pair.from == pair.to) return;
+  const std::vector<NodeId> outside = outside_largest_set(topology, gone);
+  std::string hosts;
+  for (std::size_t i = 0; i < std::min(outside.size(), k_most_named); ++i)
+    hosts += (i == 0 ? "" : ", ") + topology.node_name(outside[i]);
+  if (outside.size() > k_most_named) hosts += fmt::format(" and {} more", outside.size() - k_most_named);
+  throw Error(fmt::format("{}: host {} cannot reach host {}; every host must reach every other; cut off: {}", name,
+                          topology.node_name(pair.from), topology.node_name(pair.to), hosts));
 }
 
 Topology remaining(const Topology& topology, const Gone& gone, const std::string& name) {

@@ -142,7 +142,7 @@ TEST(DropLinks, takes_cables_by_name) {
   EXPECT_EQ(distances_from(ring, 2)[3], 5);
   EXPECT_EQ(topology_of("torus:3x3/drop-links:0-1,4-5").links().size(), 32u);
   EXPECT_EQ(error_of("ring:6/drop-links:2-3,4-5"),
-            "ring:6/drop-links:2-3,4-5: host 0 cannot reach host 3; every host must reach every other");
+            "ring:6/drop-links:2-3,4-5: host 0 cannot reach host 3; every host must reach every other; cut off: 3, 4");
   EXPECT_EQ(error_of("ring:6/drop-links:2-4"),
             "ring:6/drop-links:2-4: no link between 2 and 4; expected the ends of a cable");
   EXPECT_EQ(error_of("ring:6/drop-links:2-9"),
@@ -213,7 +213,7 @@ TEST(ExpectConnected, names_two_hosts_in_the_direction_that_fails) {
   builder.link(0, 1).link(1, 2).link(0, 2);
   const Topology topology = std::move(builder).build();
   EXPECT_EQ(error_from([&] { expect_connected(topology); }),
-            "one way: host 1 cannot reach host 0; every host must reach every other");
+            "one way: host 1 cannot reach host 0; every host must reach every other; cut off: 1, 2");
   EXPECT_EQ(error_from([] { expect_connected(topology_of("kautz:9:2")); }), "");
   EXPECT_THAT(error_of("mesh:3/drop-hosts:3"), Not(HasSubstr("reach")));
 }

@@ -1,0 +1,76 @@
+// colltopo generate: what its kinds of algorithms share. Each kind is one file.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "colltopo/algorithms.h"
+#include "colltopo/synthesis.h"
+
+namespace colltopo::cli {
+
+struct GenerateArguments {
+  std::string algorithm;
+  std::string topology;
+  std::string collective;
+  std::string output;
+  std::vector<Breakage> without;
+
+  // Closed forms.
+  AlgorithmOptions options;
+  std::string dimensions;
+  std::string ports = "multi";
+  Rank root = 0;
+  bool parametric = false;
+
+  // Routings and flows.
+  SynthesisOptions synthesis;
+  std::string path_set = "disjoint";  // or shortest, bounded:L
+  bool no_symmetry = false;
+  std::int32_t most_chunks = 0;  // 0: the method's own
+  std::string layers = "lash-sequential";
+  std::string from;           // a schedule to begin with
+  std::string from_topology;  // what it was made for, where that cannot be told
+};
+
+/// One kind of algorithms.
+struct GenerateKind {
+  bool (*makes)(const std::string& algorithm);
+  /// Lines for the help text.
+  std::string (*algorithms)();
+  void (*add_options)(CLI::App& command, GenerateArguments& arguments);
+  void (*run)(const GenerateArguments& arguments, Session& session);
+};
+GenerateKind closed_forms();
+GenerateKind routings();
+
+/// A run of the command: begun before the work, ended with the time and memory that it took.
+class Generation {
+ public:
+  Generation(const GenerateArguments& arguments, Session& session)
+      : progress(session), arguments_(arguments), session_(session) {}
+
+  /// TOPO without what --without names.
+  Topology topology() const;
+  /// Writes the schedule to -o, if given.
+  void write(const Schedule& schedule);
+  void write(const std::string& contents);
+  /// What was made is wrong: exit status 1 and no file.
+  void reject(const std::string& violation);
+  /// Time, memory and file, then prints the report.
+  void end();
+
+  Report report;
+  Progress progress;
+
+ private:
+  const GenerateArguments& arguments_;
+  Session& session_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  bool rejected_ = false;
+};
+
+}  // namespace colltopo::cli

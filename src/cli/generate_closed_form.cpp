@@ -1,0 +1,202 @@
+// colltopo generate for the closed forms: the algorithms of one table, whose programs are written down rather than
+// found.
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/generate.h"
+#include "colltopo/cost.h"
+#include "colltopo/error.h"
+#include "colltopo/text.h"
+#include "colltopo/verify.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+// A parametric file of more ranks is written without expanding and proving every program: that takes memory and time
+// proportional to all chunks moved.
+constexpr Rank k_most_ranks_expanded = 2048;
+
+/// The collective asked for, or the algorithm's first.
+Collective collective_for(const Algorithm& algorithm, const std::string& asked) {
+  if (asked.empty()) return algorithm.collectives.front();
+  const Collective collective = collective_argument(asked);
+  if (serves(algorithm, collective)) return collective;
+  std::string all;
+  for (const Collective served : algorithm.collectives) all += fmt::format(" {}", name(served));
+  throw Error(fmt::format("{} does not do {}; it does:{}", algorithm.name, asked, all));
+}
+
+/// Sides of more than one rank: those given, or the topology's.
+std::vector<int> dimensions_for(const GenerateArguments& arguments, const Topology& topology) {
+  std::vector<int> sides = topology.sides();
+  if (!arguments.dimensions.empty()) {
+    const Topology torus = topology_of("torus:" + arguments.dimensions);
+    if (torus.hosts() != topology.hosts())
+      throw Error(fmt::format("--dimensions {} are a torus of {} ranks; {} has {} hosts", arguments.dimensions,
+                              torus.hosts(), topology.name(), topology.hosts()));
+    sides = torus.sides();
+  }
+  std::erase(sides, 1);
+  return sides;
+}
+
+/// What is asked for, once it is known to be possible.
+struct Order {
+  const Algorithm& algorithm;
+  const Topology& topology;
+  Shape shape;
+  AlgorithmOptions options;
+};
+
+Order order_of(const GenerateArguments& arguments, const Algorithm& algorithm, const Topology& topology) {
+  Order order{algorithm, topology, {}, arguments.options};
+  order.shape.collective = collective_for(algorithm, arguments.collective);
+  order.shape.ranks = topology.hosts();
+  order.shape.root = arguments.root;
+  const bool has_root = rooted(order.shape.collective);
+  if (arguments.root < 0 || arguments.root >= topology.hosts() || (arguments.root != 0 && !has_root))
+    throw Error(fmt::format("root {}; expected {}", arguments.root,
+                            has_root ? fmt::format("a rank in 0..{}", topology.hosts() - 1)
+                                     : fmt::format("none: {} has no root", name(order.shape.collective))));
+  order.options.dimensions = dimensions_for(arguments, topology);
+  order.options.multiport = arguments.ports == "multi";
+  if (const std::string refusal = algorithm.refusal(order.shape, order.options); !refusal.empty())
+    throw Error(fmt::format("{} on {}: {}", algorithm.name, topology.name(), refusal));
+  order.shape.chunks = algorithm.chunks(order.shape, order.options);
+  return order;
+}
+
+std::string name_of(const Order& order) {
+  const std::string details = order.algorithm.describe(order.shape, order.options);
+  return std::string(order.algorithm.name) + (details.empty() ? "" : " " + details);
+}
+
+/// A schedule that generates itself. `steps`: of all ranks.
+std::string parametric_file(const Order& order, Step steps, const std::string& claim) {
+  ScheduleHeader header;
+  header.name = name_of(order);
+  header.shape = order.shape;
+  header.steps = steps;
+  header.topology = fingerprint(order.topology);
+  header.bound = claim;
+  header.algorithm = order.algorithm.name;
+  header.options = order.options;
+  std::ostringstream out;
+  write_parametric(out, header);
+  return out.str();
+}
+
+/// How much the busiest link carries and must at least carry; returns the claim for the file.
+std::string report_bound(Report& report, const Schedule& schedule, const Topology& topology) {
+  const Cost cost = cost_of(schedule, topology);
+  const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
+  double fastest = 0;  // bytes per second: turns seconds per byte into a load
+  for (const Link& link : topology.links()) fastest = std::max(fastest, link.bandwidth);
+  const double achieved = cost.busiest_link_s_per_byte * fastest;
+  const double least = bound.seconds_per_byte * fastest;
+  const double gap = least > 0 ? achieved / least - 1 : 0;
+  report.add("messages", cost.messages)
+      .add("achieved", achieved, fmt::format("{:.6g} times the bytes of a call over the busiest link", achieved))
+      .add("bound", least,
+           fmt::format("{:.6g}: {}", least, bound.reason.empty() ? "nothing has to move" : bound.reason))
+      .add("gap", gap, fmt::format("{:.2f}%", 100 * gap));
+  return fmt::format("busiest link {:.6g}, bound {:.6g} times the bytes of a call", achieved, least);
+}
+
+void report_shape(Report& report, const Order& order, Step steps) {
+  report.add("name", name_of(order))
+      .add("collective", std::string(name(order.shape.collective)))
+      .add("ranks", order.shape.ranks)
+      .add("chunks", order.shape.chunks, fmt::format("{} per shard", order.shape.chunks))
+      .add("steps", steps);
+}
+
+/// Too large to expand: one rank's program at a time, and no proof.
+void make_unexpanded(const Order& order, Generation& generation) {
+  Step steps = 0;
+  for (Rank rank = 0; rank < order.shape.ranks; ++rank) {
+    generation.progress.show(fmt::format("counting steps: rank {} of {}", rank, order.shape.ranks));
+    steps = std::max(steps, order.algorithm.program(order.shape, rank, order.options).last_step());
+  }
+  report_shape(generation.report, order, steps);
+  generation.report.add("verified", false,
+                        fmt::format("no: more than {} ranks are not expanded", k_most_ranks_expanded));
+  generation.write(parametric_file(order, steps, ""));
+}
+
+/// No algorithm of the table should let the proof fail.
+void make_expanded(const Order& order, bool parametric, Generation& generation) {
+  Report& report = generation.report;
+  Algorithm counted = order.algorithm;
+  counted.program = [&](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
+    generation.progress.show(fmt::format("generating rank {} of {}", rank, shape.ranks));
+    return order.algorithm.program(shape, rank, options);
+  };
+  Schedule schedule = colltopo::generate(counted, order.shape, order.options);
+  generation.progress.show("verifying");
+  const Verdict verdict = verify(schedule);
+  report_shape(report, order, schedule.steps());
+  if (!verdict.valid()) return generation.reject(to_string(verdict.violations.front()));
+  schedule.topology = fingerprint(order.topology);
+  schedule.bound = report_bound(report, schedule, order.topology);
+  report.add("in_place", verdict.in_place);
+  if (reduces(order.shape.collective))
+    report.add("keeps_rank_order", verdict.keeps_rank_order).add("same_on_all_ranks", verdict.same_on_all_ranks);
+  report.add("verified", true);
+  if (parametric)
+    generation.write(parametric_file(order, schedule.steps(), schedule.bound));
+  else
+    generation.write(schedule);
+}
+
+void run(const GenerateArguments& arguments, Session& session) {
+  Generation generation(arguments, session);
+  const Topology topology = generation.topology();
+  const Order order = order_of(arguments, *algorithm_named(arguments.algorithm), topology);
+  if (arguments.parametric && order.shape.ranks > k_most_ranks_expanded)
+    make_unexpanded(order, generation);
+  else
+    make_expanded(order, arguments.parametric, generation);
+  generation.end();
+}
+
+std::string algorithm_lines() {
+  std::string lines;
+  for (const Algorithm& algorithm : algorithms()) {
+    std::string collectives;
+    for (const Collective collective : algorithm.collectives) collectives += fmt::format(" {}", name(collective));
+    lines += fmt::format("  {:<20} {}\n  {:<20}  {}\n", algorithm.name, algorithm.about, "", collectives);
+  }
+  return lines;
+}
+
+void add_options(CLI::App& command, GenerateArguments& arguments) {
+  const auto positive = [&](const std::string& name, int& value, const std::string& about) {
+    command.add_option(name, value, about)->check(CLI::PositiveNumber)->group("Closed forms");
+  };
+  command.add_flag("--parametric", arguments.parametric, "Write a header that makes programs when they are needed")
+      ->group("Closed forms");
+  positive("--radix", arguments.options.radix, "tra, bruck: 2 to the number of ranks");
+  positive("--intra-radix", arguments.options.intra_radix, "tra2: within groups");
+  positive("--inter-radix", arguments.options.inter_radix, "tra2: between groups");
+  positive("--group", arguments.options.group, "tra2: ranks per group");
+  command.add_option("--root", arguments.root, "bcast, reduce")->capture_default_str()->group("Closed forms");
+  command.add_option("--ports", arguments.ports, "swing, bucket, mirrored: use one port or all at once")
+      ->check(CLI::IsMember({"single", "multi"}))
+      ->capture_default_str()
+      ->group("Closed forms");
+  command.add_option("--dimensions", arguments.dimensions, "Sides such as 4x4, if not those of the topology")
+      ->group("Closed forms");
+}
+
+}  // namespace
+
+GenerateKind closed_forms() {
+  return {[](const std::string& algorithm) { return algorithm_named(algorithm) != nullptr; }, algorithm_lines,
+          add_options, run};
+}
+
+}  // namespace colltopo::cli
