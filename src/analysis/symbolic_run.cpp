@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <unordered_map>
+#include <algorithm>
 
 namespace colltopo {
 
@@ -19,7 +19,7 @@ SymbolicRun::SymbolicRun(const Schedule& schedule, bool in_place, std::vector<Vi
       symbols_(schedule.shape) {
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
     cells_.emplace_back(shape_, rank, schedule.programs[index_of(rank)].scratch(), in_place);
-    memory_.emplace_back(cells_.back().size(), k_nothing);
+    memory_.emplace_back(cells_.back().size(), shape_.chunks);
   }
   next_op_.assign(index_of(shape_.ranks), 0);
 }
@@ -31,11 +31,12 @@ void SymbolicRun::fault(Rank rank, int op, std::string what) {
 bool SymbolicRun::run() {
   fill_inputs();
   for (Rank rank = shape_.ranks; rank-- > 0;) runnable_.push_back(rank);
-  while (!runnable_.empty()) {
+  while (!runnable_.empty() && (!in_place_ || violations_.empty())) {
     const Rank rank = runnable_.back();
     runnable_.pop_back();
     run_rank(rank);
   }
+  if (in_place_ && !violations_.empty()) return false;
   check_left_over();
   if (violations_.empty()) check_result();
   return violations_.empty();
@@ -43,9 +44,8 @@ bool SymbolicRun::run() {
 
 void SymbolicRun::fill_inputs() {
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
-    for (Chunk chunk = 0; chunk < shape_.input_chunks(rank); ++chunk) {
-      memory_[index_of(rank)][cells_[index_of(rank)].at(Buffer::input, chunk)] = symbols_.leaf(rank, chunk);
-    }
+    if (const Chunk inputs = shape_.input_chunks(rank); inputs > 0)
+      memory_[index_of(rank)].write(cells_[index_of(rank)].at(Buffer::input, 0), {symbols_.leaf(rank, 0), inputs});
   }
 }
 
@@ -55,18 +55,9 @@ void SymbolicRun::run_rank(Rank rank) {
   for (std::uint32_t& next = next_op_[index_of(rank)]; next < program.size(); ++next) {
     const Op op = program.op(next);
     switch (op.action) {
-      case Action::send: {
-        std::vector<Symbol> symbols = read(rank, next, op.source);
-        auto& wire = wires_[{rank, op.peer}];
-        wire.push_back({next, op.step, op.lane, std::move(symbols)});
-        const Program& receiver = schedule_.programs[index_of(op.peer)];
-        const std::uint32_t waiting = next_op_[index_of(op.peer)];
-        if (wire.size() == 1 && waiting < receiver.size()) {
-          const Op wanted = receiver.op(waiting);
-          if (wanted.action == Action::recv && wanted.peer == rank) runnable_.push_back(op.peer);
-        }
+      case Action::send:
+        send(rank, next, op);
         break;
-      }
       case Action::recv:
         if (!receive(rank, next, op)) return;
         break;
@@ -74,33 +65,66 @@ void SymbolicRun::run_rank(Rank rank) {
         check_places(rank, next, op);
         write(rank, next, op.target, read(rank, next, op.source));
         break;
-      case Action::reduce: {
+      case Action::reduce:
         check_places(rank, next, op);
-        const std::vector<Symbol> source = read(rank, next, op.source);
-        std::vector<Symbol> target = read(rank, next, op.target);
-        for (std::size_t i = 0; i < target.size(); ++i) {
-          if (source[i] == k_nothing || target[i] == k_nothing) continue;  // reported by read()
-          std::string what;
-          target[i] = symbols_.reduced(source[i], target[i], &what);
-          if (!what.empty()) fault(rank, static_cast<int>(next), what);
-        }
-        write(rank, next, op.target, target);
+        reduce(rank, next, op);
         break;
-      }
     }
   }
 }
 
+void SymbolicRun::send(Rank rank, std::uint32_t index, const Op& op) {
+  std::uint32_t message = free_message_;
+  if (message == k_none) {
+    message = static_cast<std::uint32_t>(messages_.size());
+    messages_.emplace_back();
+  } else {
+    free_message_ = messages_[message].next;
+  }
+  messages_[message] = {index, op.step, op.lane, read(rank, index, op.source), k_none};
+  Wire& wire = this->wire(rank, op.peer);
+  if (wire.first != k_none) {
+    messages_[wire.last].next = message;
+    wire.last = message;
+    return;
+  }
+  wire.first = wire.last = message;
+  const Program& receiver = schedule_.programs[index_of(op.peer)];
+  const std::uint32_t waiting = next_op_[index_of(op.peer)];
+  if (waiting == receiver.size()) return;
+  const Op wanted = receiver.op(waiting);
+  if (wanted.action == Action::recv && wanted.peer == rank) runnable_.push_back(op.peer);
+}
+
+void SymbolicRun::reduce(Rank rank, std::uint32_t index, const Op& op) {
+  const Stretches source = read(rank, index, op.source), target = read(rank, index, op.target);
+  Stretches results;
+  std::size_t s = 0, t = 0;
+  for (Chunk in_s = 0, in_t = 0; s < source.size() && t < target.size();) {
+    const Symbol left = source[s].at(in_s), right = target[t].at(in_t);
+    Symbol result = right;
+    if (left != k_nothing && right != k_nothing) {  // otherwise reported by read()
+      std::string what;
+      result = symbols_.reduced(left, right, &what);
+      if (!what.empty()) fault(rank, static_cast<int>(index), what);
+    }
+    results.push_back({result, 1});
+    if (++in_s == source[s].count) ++s, in_s = 0;
+    if (++in_t == target[t].count) ++t, in_t = 0;
+  }
+  write(rank, index, op.target, results);
+}
+
 bool SymbolicRun::receive(Rank rank, std::uint32_t index, const Op& op) {
-  const auto wire = wires_.find({op.peer, rank});
-  if (wire == wires_.end() || wire->second.empty()) return false;
-  const Message message = std::move(wire->second.front());
-  wire->second.pop_front();
+  Wire& wire = this->wire(op.peer, rank);
+  if (wire.first == k_none) return false;
+  Message& message = messages_[wire.first];
+  Chunk sent = 0;
+  for (const Stretch& stretch : message.symbols) sent += stretch.count;
   const Chunk wanted = chunks_in(op.target);
-  if (static_cast<std::size_t>(wanted) != message.symbols.size()) {
+  if (wanted != sent) {
     fault(rank, static_cast<int>(index),
-          fmt::format("receives {} chunks from {}, which sends {} (op {})", wanted, op.peer, message.symbols.size(),
-                      message.op));
+          fmt::format("receives {} chunks from {}, which sends {} (op {})", wanted, op.peer, sent, message.op));
   }
   if (op.step != message.step || op.lane != message.lane) {
     fault(
@@ -110,41 +134,59 @@ bool SymbolicRun::receive(Rank rank, std::uint32_t index, const Op& op) {
   }
   matches_.push_back({op.peer, rank, message.op, index});
   write(rank, index, op.target, message.symbols);
+  const std::uint32_t taken = wire.first;
+  wire.first = message.next;
+  message.symbols = {};
+  message.next = free_message_;
+  free_message_ = taken;
   return true;
 }
 
-std::vector<Symbol> SymbolicRun::read(Rank rank, std::uint32_t index, std::span<const Run> source) {
-  std::vector<Symbol> symbols;
-  symbols.reserve(static_cast<std::size_t>(chunks_in(source)));
+Stretches SymbolicRun::read(Rank rank, std::uint32_t index, std::span<const Run> source) {
+  Stretches symbols;
   for (const Run& run : source) {
-    for (Chunk chunk = run.first; chunk < run.first + run.count; ++chunk) {
-      symbols.push_back(memory_[index_of(rank)][cells_[index_of(rank)].at(run.buffer, chunk)]);
-      if (symbols.back() == k_nothing) {
+    found_.clear();
+    memory_[index_of(rank)].read(cells_[index_of(rank)].at(run.buffer, run.first), run.count, found_);
+    Chunk chunk = run.first;
+    for (const Stretch& stretch : found_) {
+      for (Chunk i = 0; stretch.first == k_nothing && i < stretch.count; ++i) {
         fault(rank, static_cast<int>(index),
-              fmt::format("reads {}:{}, which nothing has written", name(run.buffer), chunk));
+              fmt::format("reads {}:{}, which nothing has written", name(run.buffer), chunk + i));
       }
+      append(symbols, stretch);
+      chunk += stretch.count;
     }
   }
   return symbols;
 }
 
-void SymbolicRun::write(Rank rank, std::uint32_t index, std::span<const Run> target,
-                        const std::vector<Symbol>& symbols) {
+void SymbolicRun::write(Rank rank, std::uint32_t index, std::span<const Run> target, const Stretches& symbols) {
   std::size_t next = 0;
+  Chunk used = 0;  // of symbols[next]
   for (const Run& run : target) {
-    for (Chunk chunk = run.first; chunk < run.first + run.count && next < symbols.size(); ++chunk, ++next) {
-      memory_[index_of(rank)][cells_[index_of(rank)].at(run.buffer, chunk)] = symbols[next];
-      if (symbols[next] == k_nothing) continue;
-      // A value keeps its size only in places of its own size class.
-      const Chunk period = shape_.classes();
-      const Chunk place = size_class(shape_, rank, run.buffer, chunk) % period;
-      const Chunk value = symbols_.size_class(symbols[next]) % period;
-      if (place != value) {
-        fault(rank, static_cast<int>(index),
-              fmt::format("puts {} into {}:{}, which has the size of class {}, not {}",
-                          symbols_.describe(symbols[next]), name(run.buffer), chunk, place, value));
-      }
+    for (Chunk chunk = run.first; chunk < run.first + run.count && next < symbols.size();) {
+      const Stretch piece{symbols[next].at(used), std::min(run.first + run.count - chunk, symbols[next].count - used)};
+      memory_[index_of(rank)].write(cells_[index_of(rank)].at(run.buffer, chunk), piece);
+      if (piece.first != k_nothing) check_class(rank, index, run.buffer, chunk, piece);
+      chunk += piece.count;
+      used += piece.count;
+      if (used == symbols[next].count) ++next, used = 0;
     }
+  }
+}
+
+// A value keeps its size only in places of its own size class. The classes of neighbours follow each other in every
+// buffer, so the first of a stretch of inputs speaks for all.
+void SymbolicRun::check_class(Rank rank, std::uint32_t index, Buffer buffer, Chunk chunk, Stretch value) {
+  const Chunk period = shape_.classes();
+  const Chunk last = symbols_.is_leaf(value.at(value.count - 1)) ? 0 : value.count - 1;
+  for (Chunk i = 0; i <= last; ++i) {
+    const Chunk place = size_class(shape_, rank, buffer, chunk + i) % period;
+    const Chunk of_value = symbols_.size_class(value.at(i)) % period;
+    if (place == of_value) continue;
+    fault(rank, static_cast<int>(index),
+          fmt::format("puts {} into {}:{}, which has the size of class {}, not {}", symbols_.describe(value.at(i)),
+                      name(buffer), chunk + i, place, of_value));
   }
 }
 
@@ -179,40 +221,55 @@ void SymbolicRun::check_left_over() {
             fmt::format("waits for ever for a message from {}", schedule_.programs[index_of(rank)].op(next).peer));
     }
   }
+  std::vector<std::uint64_t> left;
   for (const auto& [ends, wire] : wires_) {
-    if (!wire.empty()) {
-      fault(ends.first, static_cast<int>(wire.front().op),
-            fmt::format("sends a message that {} never receives", ends.second));
-    }
+    if (wire.first != k_none) left.push_back(ends);
+  }
+  std::ranges::sort(left);
+  for (const std::uint64_t ends : left) {
+    fault(static_cast<Rank>(ends >> 32), static_cast<int>(messages_[wires_[ends].first].op),
+          fmt::format("sends a message that {} never receives", static_cast<Rank>(ends & 0xffffffffU)));
   }
 }
 
 void SymbolicRun::check_result() {
-  const Chunk c = shape_.chunks;
+  if (!reduces(shape_.collective)) {
+    for (Rank rank = 0; rank < shape_.ranks; ++rank) check_moved(rank);
+    return;
+  }
   std::vector<Symbol> results(static_cast<std::size_t>(shape_.classes()), k_nothing);  // allreduce: rank 0's
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
-    const Chunk outputs = shape_.output_chunks(rank);
-    for (Chunk chunk = 0; chunk < outputs; ++chunk) {
-      if (reduces(shape_.collective)) {
-        const Chunk offset = shape_.collective == Collective::reduce_scatter ? rank * c : 0;
-        check_reduced(rank, chunk, chunk + offset, results);
-        continue;
-      }
-      const Symbol expected = shape_.collective == Collective::alltoall ? symbols_.leaf(chunk / c, rank * c + chunk % c)
-                              : shape_.collective == Collective::allgather ? symbols_.leaf(chunk / c, chunk % c)
-                                                                           : symbols_.leaf(shape_.root, chunk);
-      const Symbol found = memory_[index_of(rank)][cells_[index_of(rank)].at(Buffer::output, chunk)];
-      if (found != expected) {
+    const Chunk offset = shape_.collective == Collective::reduce_scatter ? rank * shape_.chunks : 0;
+    for (Chunk chunk = 0; chunk < shape_.output_chunks(rank); ++chunk)
+      check_reduced(rank, chunk, chunk + offset, results);
+  }
+}
+
+// Where nothing is reduced, each shard of the output is a stretch of somebody's input.
+void SymbolicRun::check_moved(Rank rank) {
+  const Chunk c = shape_.chunks;
+  for (Chunk shard = 0; shard < shape_.output_chunks(rank) / c; ++shard) {
+    const Symbol expected = shape_.collective == Collective::alltoall    ? symbols_.leaf(shard, rank * c)
+                            : shape_.collective == Collective::allgather ? symbols_.leaf(shard, 0)
+                                                                         : symbols_.leaf(shape_.root, 0);
+    found_.clear();
+    memory_[index_of(rank)].read(cells_[index_of(rank)].at(Buffer::output, shard * c), c, found_);
+    Chunk chunk = 0;
+    for (const Stretch& stretch : found_) {
+      for (Chunk i = 0; stretch.first != expected + chunk && i < stretch.count; ++i) {
         fault(rank, -1,
-              fmt::format("output:{} ends with {}, not {}", chunk, symbols_.describe(found),
-                          symbols_.describe(expected)));
+              fmt::format("output:{} ends with {}, not {}", shard * c + chunk + i, symbols_.describe(stretch.at(i)),
+                          symbols_.describe(expected + chunk + i)));
       }
+      chunk += stretch.count;
     }
   }
 }
 
 void SymbolicRun::check_reduced(Rank rank, Chunk chunk, Chunk vector_chunk, std::vector<Symbol>& results) {
-  const Symbol found = memory_[index_of(rank)][cells_[index_of(rank)].at(Buffer::output, chunk)];
+  found_.clear();
+  memory_[index_of(rank)].read(cells_[index_of(rank)].at(Buffer::output, chunk), 1, found_);
+  const Symbol found = found_.front().first;
   if (!symbols_.is_full(found, vector_chunk)) {
     fault(rank, -1,
           fmt::format("output:{} ends with {}, not chunk {} reduced over all ranks", chunk, symbols_.describe(found),

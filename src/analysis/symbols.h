@@ -20,6 +20,8 @@ class Symbols {
   /// Chunk `chunk` of the input of `rank`.
   Symbol leaf(Rank rank, Chunk chunk) const { return Symbol{rank} * stride_ + chunk; }
 
+  bool is_leaf(Symbol symbol) const { return symbol < leaves_; }
+
   /// left (op) right. Contributions that both sides hold, or different chunks, make *fault say so.
   Symbol reduced(Symbol left, Symbol right, std::string* fault);
 
@@ -41,7 +43,6 @@ class Symbols {
     Rank contributors;
     std::vector<std::uint64_t> ranks;  // bit set
   };
-  bool is_leaf(Symbol symbol) const { return symbol < leaves_; }
   const Tree& tree_at(Symbol symbol) const { return trees_[static_cast<std::size_t>(symbol - leaves_)]; }
   Tree tree(Symbol symbol) const;
 

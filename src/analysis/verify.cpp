@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
+#include <thread>
 
 #include "analysis/symbolic_run.h"
 #include "colltopo/plan.h"
@@ -20,96 +22,151 @@ std::string to_string(const Violation& v) {
 
 namespace {
 
-// issue and complete nodes of every op, and, for stepped pacing, the ends of each rank's steps.
+constexpr std::size_t k_ops_worth_a_thread = 10'000;
+
+// Runs work(rank) for all ranks, by several threads when there are enough ops.
+template <typename Work>
+void for_all_ranks(const Schedule& schedule, const Work& work) {
+  std::size_t ops = 0;
+  for (const Program& program : schedule.programs) ops += program.size();
+  const std::size_t workers =
+      std::clamp<std::size_t>(ops / k_ops_worth_a_thread, 1, std::max(1U, std::thread::hardware_concurrency()));
+  std::atomic<std::size_t> next{0};
+  const auto loop = [&] {
+    for (std::size_t rank = next++; rank < schedule.programs.size(); rank = next++) work(rank);
+  };
+  std::vector<std::jthread> pool;
+  for (std::size_t i = 1; i < workers; ++i) pool.emplace_back(loop);
+  loop();
+}
+
+// What must happen before what. Nodes are the issue and the completion of every op and, for stepped pacing, the end of
+// each step of each rank. Edges are not stored: they follow from the plans, from which op meets which, and from steps.
 class RendezvousGraph {
  public:
-  RendezvousGraph(const Schedule& schedule, const std::vector<Match>& matches, bool in_place, bool stepped)
-      : schedule_(schedule) {
+  RendezvousGraph(const Schedule& schedule, const std::vector<Match>& matches, bool in_place) : schedule_(schedule) {
     first_op_.push_back(0);
-    for (const Program& program : schedule.programs) first_op_.push_back(first_op_.back() + program.size());
-    nodes_ = 2 * first_op_.back();
-    for (std::size_t rank = 0; rank < schedule.programs.size(); ++rank) add_rank(rank, in_place);
-    if (stepped) {
-      for (std::size_t rank = 0; rank < schedule.programs.size(); ++rank) add_steps(rank);
+    for (const Program& program : schedule.programs)
+      first_op_.push_back(first_op_.back() + static_cast<Node>(program.size()));
+    const Node ops = first_op_.back();
+    next_with_peer_.assign(ops, k_none);
+    partner_.assign(ops, k_none);
+    std::vector<std::vector<Node>> after(schedule.programs.size()), count(schedule.programs.size());
+    for_all_ranks(schedule, [&](std::size_t rank) { add_rank(rank, in_place, after[rank], count[rank]); });
+    first_after_.reserve(ops + 1);
+    for (std::size_t rank = 0; rank < after.size(); ++rank) {
+      for (const Node n : count[rank]) first_after_.push_back(first_after_.back() + n);
+      after_.insert(after_.end(), after[rank].begin(), after[rank].end());
+      after[rank] = {};
     }
     for (const Match& m : matches) {
-      const std::size_t send = op(m.from, m.send), recv = op(m.to, m.recv);
-      edges_.emplace_back(issue(send), complete(recv));
-      edges_.emplace_back(issue(recv), complete(send));
+      const Node send = first_op_[index(m.from)] + m.send, recv = first_op_[index(m.to)] + m.recv;
+      partner_[send] = recv;
+      partner_[recv] = send;
     }
   }
 
   // Ops (rank, index) that can never complete; empty when the graph is acyclic.
-  std::vector<std::pair<Rank, int>> stuck() const {
-    std::vector<std::size_t> first(nodes_ + 1, 0), waits(nodes_, 0), next;
-    for (const auto& [from, to] : edges_) ++first[from + 1], ++waits[to];
-    std::partial_sum(first.begin(), first.end(), first.begin());
-    std::vector<std::size_t> targets(edges_.size());
-    next.assign(first.begin(), first.end() - 1);
-    for (const auto& [from, to] : edges_) targets[next[from]++] = to;
-    std::vector<std::size_t> free;
-    for (std::size_t node = 0; node < nodes_; ++node) {
+  std::vector<std::pair<Rank, int>> stuck(bool stepped) {
+    if (stepped) find_steps();
+    std::vector<std::uint32_t> waits(2 * ops() + gates(stepped), 0);
+    for (Node node = 0; node < waits.size(); ++node) {
+      each_after(node, stepped, [&](Node later) { ++waits[later]; });
+    }
+    std::vector<Node> free;
+    for (Node node = 0; node < waits.size(); ++node) {
       if (waits[node] == 0) free.push_back(node);
     }
     while (!free.empty()) {
-      const std::size_t node = free.back();
+      const Node node = free.back();
       free.pop_back();
-      for (std::size_t e = first[node]; e < first[node + 1]; ++e) {
-        if (--waits[targets[e]] == 0) free.push_back(targets[e]);
-      }
+      each_after(node, stepped, [&](Node later) {
+        if (--waits[later] == 0) free.push_back(later);
+      });
     }
-    std::vector<std::pair<Rank, int>> ops;
+    std::vector<std::pair<Rank, int>> stuck_ops;
     for (std::size_t rank = 0; rank + 1 < first_op_.size(); ++rank) {
-      for (std::size_t i = first_op_[rank]; i < first_op_[rank + 1]; ++i) {
-        if (waits[complete(i)] > 0) ops.emplace_back(static_cast<Rank>(rank), static_cast<int>(i - first_op_[rank]));
+      for (Node op = first_op_[rank]; op < first_op_[rank + 1]; ++op) {
+        if (waits[complete(op)] > 0)
+          stuck_ops.emplace_back(static_cast<Rank>(rank), static_cast<int>(op - first_op_[rank]));
       }
     }
-    return ops;
+    return stuck_ops;
   }
 
  private:
-  static std::size_t issue(std::size_t op) { return 2 * op; }
-  static std::size_t complete(std::size_t op) { return 2 * op + 1; }
-  std::size_t op(Rank rank, std::uint32_t index) const { return first_op_[static_cast<std::size_t>(rank)] + index; }
+  using Node = std::uint32_t;
+  static constexpr Node k_none = ~Node{0};
+  static std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
+  static Node issue(Node op) { return 2 * op; }
+  static Node complete(Node op) { return 2 * op + 1; }
+  Node ops() const { return first_op_.back(); }
+  std::size_t gates(bool stepped) const { return stepped ? first_of_gate_.size() - 1 : 0; }
 
-  void add_rank(std::size_t rank, bool in_place) {
+  void add_rank(std::size_t rank, bool in_place, std::vector<Node>& after, std::vector<Node>& count) {
     const Plan plan(schedule_.programs[rank], {in_place});
-    const std::size_t base = first_op_[rank];
+    const Node base = first_op_[rank];
     for (std::size_t i = 0; i < plan.size(); ++i) {
-      edges_.emplace_back(issue(base + i), complete(base + i));
-      for (const std::uint32_t after : plan.after_completion(i))
-        edges_.emplace_back(complete(base + i), issue(base + after));
-      if (const std::int32_t next = plan.next_with_peer(i); next >= 0) {
-        edges_.emplace_back(issue(base + i), issue(base + static_cast<std::size_t>(next)));
-      }
+      const auto successors = plan.after_completion(i);
+      count.push_back(static_cast<Node>(successors.size()));
+      for (const std::uint32_t later : successors) after.push_back(base + later);
+      if (const std::int32_t next = plan.next_with_peer(i); next >= 0)
+        next_with_peer_[base + i] = base + static_cast<Node>(next);
     }
   }
 
-  void add_steps(std::size_t rank) {
-    const Program& program = schedule_.programs[rank];
-    std::vector<std::size_t> order(program.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return program.op(i).step; });
-    std::size_t gate = 0;  // node that ends the steps before; valid once `gated`
-    bool gated = false;
-    for (std::size_t i = 0; i < order.size();) {
-      const Step step = program.op(order[i]).step;
-      const std::size_t end_of_step = nodes_++;
-      if (gated) edges_.emplace_back(gate, end_of_step);
-      for (; i < order.size() && program.op(order[i]).step == step; ++i) {
-        const std::size_t o = first_op_[rank] + order[i];
-        if (gated) edges_.emplace_back(gate, issue(o));
-        edges_.emplace_back(complete(o), end_of_step);
+  // The ops of each rank by step; a gate is the end of a step of a rank.
+  void find_steps() {
+    by_step_.resize(ops());
+    std::iota(by_step_.begin(), by_step_.end(), Node{0});
+    gate_of_.resize(ops());
+    first_of_gate_.clear();
+    for (std::size_t rank = 0; rank < schedule_.programs.size(); ++rank) {
+      const Program& program = schedule_.programs[rank];
+      const auto step = [&](Node op) { return program.op(op - first_op_[rank]).step; };
+      std::stable_sort(by_step_.begin() + first_op_[rank], by_step_.begin() + first_op_[rank + 1],
+                       [&](Node a, Node b) { return step(a) < step(b); });
+      for (Node i = first_op_[rank]; i < first_op_[rank + 1]; ++i) {
+        const bool first = i == first_op_[rank];
+        if (first || step(by_step_[i]) != step(by_step_[i - 1])) {
+          first_of_gate_.push_back(i);
+          begins_rank_.push_back(first);
+        }
+        gate_of_[by_step_[i]] = static_cast<Node>(first_of_gate_.size() - 1);
       }
-      gate = end_of_step;
-      gated = true;
     }
+    first_of_gate_.push_back(ops());
+    begins_rank_.push_back(true);
+  }
+
+  // Calls visit for every node that waits for this one.
+  template <typename Visit>
+  void each_after(Node node, bool stepped, const Visit& visit) const {
+    if (node >= 2 * ops()) {  // the end of a step: the rank's next one may begin
+      const Node next = node - 2 * ops() + 1;
+      if (begins_rank_[next]) return;
+      visit(2 * ops() + next);
+      for (Node i = first_of_gate_[next]; i < first_of_gate_[next + 1]; ++i) visit(issue(by_step_[i]));
+      return;
+    }
+    const Node op = node / 2;
+    if (node == complete(op)) {
+      for (Node i = first_after_[op]; i < first_after_[op + 1]; ++i) visit(issue(after_[i]));
+      if (stepped) visit(2 * ops() + gate_of_[op]);
+      return;
+    }
+    visit(complete(op));
+    if (partner_[op] != k_none) visit(complete(partner_[op]));
+    if (next_with_peer_[op] != k_none) visit(issue(next_with_peer_[op]));
   }
 
   const Schedule& schedule_;
-  std::vector<std::size_t> first_op_;  // [rank]
-  std::size_t nodes_ = 0;
-  std::vector<std::pair<std::size_t, std::size_t>> edges_;
+  std::vector<Node> first_op_;                  // [rank], and the end
+  std::vector<Node> partner_, next_with_peer_;  // [op]
+  std::vector<Node> first_after_{0}, after_;    // [op] ops that wait for its completion
+  std::vector<Node> by_step_, gate_of_;         // [op]
+  std::vector<Node> first_of_gate_;             // [gate] into by_step_, and the end
+  std::vector<bool> begins_rank_;               // [gate], and true at the end
 };
 
 void check_whole(const Schedule& schedule, Verdict& verdict) {
@@ -131,7 +188,7 @@ bool right_in_place(const Schedule& schedule) {
   if (schedule.shape.collective == Collective::reduce_scatter) return false;  // shards of unequal size do not coincide
   std::vector<Violation> violations;
   SymbolicRun run(schedule, true, violations);
-  return run.run() && RendezvousGraph(schedule, run.matches(), true, false).stuck().empty();
+  return run.run() && RendezvousGraph(schedule, run.matches(), true).stuck(false).empty();
 }
 
 }  // namespace
@@ -142,7 +199,8 @@ Verdict verify(const Schedule& schedule) {
   if (!verdict.valid()) return verdict;
   SymbolicRun run(schedule, false, verdict.violations);
   if (!run.run()) return verdict;
-  const auto stuck = RendezvousGraph(schedule, run.matches(), false, false).stuck();
+  RendezvousGraph graph(schedule, run.matches(), false);
+  const auto stuck = graph.stuck(false);
   for (std::size_t i = 0; i < std::min<std::size_t>(stuck.size(), 3); ++i) {
     verdict.violations.push_back(
         {stuck[i].first, stuck[i].second,
@@ -153,7 +211,7 @@ Verdict verify(const Schedule& schedule) {
   const bool reduced = reduces(schedule.shape.collective);
   verdict.keeps_rank_order = reduced && run.keeps_rank_order();
   verdict.same_on_all_ranks = reduced && run.same_on_all_ranks();
-  verdict.stepped = RendezvousGraph(schedule, run.matches(), false, true).stuck().empty();
+  verdict.stepped = graph.stuck(true).empty();
   verdict.in_place = right_in_place(schedule);
   return verdict;
 }

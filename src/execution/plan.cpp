@@ -16,6 +16,7 @@ class Hazards {
  public:
   explicit Hazards(const Program& program, bool in_place)
       : program_(program),
+        in_place_(in_place),
         cells_(program.shape(), program.rank(), program.scratch(), in_place),
         writer_(cells_.size(), k_none),
         first_reader_(cells_.size(), k_none),
@@ -46,6 +47,7 @@ class Hazards {
     edges_.emplace_back(before, after);
   }
   void read(std::uint32_t op, const Run& run) {
+    if (run.buffer == Buffer::input && !in_place_) return;  // nobody writes there
     const std::size_t first = cells_.at(run.buffer, run.first);
     for (std::size_t cell = first; cell < first + static_cast<std::size_t>(run.count); ++cell) {
       wait(op, writer_[cell]);
@@ -64,6 +66,7 @@ class Hazards {
   }
 
   const Program& program_;
+  const bool in_place_;
   Cells cells_;
   std::vector<std::uint32_t> writer_, first_reader_;  // [cell]
   std::vector<Reader> readers_;                       // lists of readers since the last write
