@@ -34,6 +34,23 @@ double sum_of_shortest(const std::vector<PathPool>& pools, std::span<const doubl
 
 }  // namespace
 
+double time_lower_of_paths(const Topology& topology, const Routing& paths, std::span<const double> lengths) {
+  const std::vector<double> capacity = capacities(topology);
+  double volume = 0, sum = 0, shortest = 0;
+  for (std::size_t link = 0; link < lengths.size(); ++link) volume += lengths[link] * capacity[link];
+  WeightedPath last;
+  for (std::size_t i = 0; i < paths.paths(); ++i) {
+    const WeightedPath path = paths.path(i);
+    double length = 0;
+    for (const LinkId link : path.links) length += lengths[static_cast<std::size_t>(link)];
+    const bool same_pair = path.source == last.source && path.target == last.target;
+    if (!same_pair) sum += shortest;
+    shortest = same_pair ? std::min(shortest, length) : length;
+    last = path;
+  }
+  return volume > 0 ? (sum + shortest) / volume : 0;
+}
+
 Synthesis best_weights(const Topology& topology, const Routing& paths, const SynthesisOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const FlowInstance instance = whole_instance(topology);
@@ -42,7 +59,8 @@ Synthesis best_weights(const Topology& topology, const Routing& paths, const Syn
   flow.start_from(paths);
 
   Synthesis synthesis;
-  double beta = 10;
+  constexpr double k_first_beta = 10, k_last_beta = 1e8;  // beyond, rounding hides what a step gains
+  double beta = k_first_beta;
   for (int round = 0;; ++round) {
     const double time = potential.largest();
     potential.set(beta, time);
@@ -50,7 +68,6 @@ Synthesis best_weights(const Topology& topology, const Routing& paths, const Syn
     const double lower = sum_of_shortest(flow.pools(), lengths, options.threads) / potential.volume();
     // The gap is smoothing (largest load over the mean one) and lack of balance (mean load over the bound).
     const bool too_smooth = potential.mean() / lower < time / potential.mean();
-    synthesis.time_lower_of_paths = std::max(synthesis.time_lower_of_paths, lower);
     constexpr int k_rounds_between_bounds = 4;
     if (round % k_rounds_between_bounds == 0) {
       const double unrestricted = flow.sum_of_distances(lengths) / potential.volume();
@@ -59,11 +76,12 @@ Synthesis best_weights(const Topology& topology, const Routing& paths, const Syn
         synthesis.bound.lengths = lengths;
       }
     }
+    synthesis.time_lower_of_paths = std::max({synthesis.time_lower_of_paths, synthesis.bound.time_lower, lower});
     synthesis.bound.time = time;
     if (options.progress) options.progress(synthesis.bound);
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    if (synthesis.bound.gap() <= options.gap || time / synthesis.time_lower_of_paths - 1 <= options.gap / 10 ||
-        elapsed.count() > options.seconds)
+    if (synthesis.bound.gap() <= options.gap || time / synthesis.time_lower_of_paths - 1 <= options.gap / 4 ||
+        elapsed.count() > options.seconds || beta > k_last_beta)
       break;
     if (too_smooth) beta *= 2;
     flow.sweep_pools();
@@ -76,8 +94,11 @@ Synthesis best_weights(const Topology& topology, const Routing& paths, const Syn
 namespace {
 
 Synthesis make(const Topology& topology, const SynthesisOptions& options) {
+  constexpr std::size_t k_most_columns = 5000;  // about a second of Clp
   const CandidatePaths candidates = candidate_paths(topology, options);
-  Synthesis synthesis = best_weights(topology, candidates.paths, options);
+  Synthesis synthesis = candidates.paths.paths() <= k_most_columns
+                            ? best_weights_exactly(topology, candidates.paths, options)
+                            : best_weights(topology, candidates.paths, options);
   synthesis.remark = candidates.remark();
   return synthesis;
 }

@@ -62,13 +62,13 @@ Topology unequal(NodeId hosts, int more_links, unsigned seed) {
 
 std::vector<Topology> networks() {
   std::vector<Topology> networks;
-  for (const char* spec : {"ring:7", "mesh:3x4", "torus:3x3x3", "torus:4x4", "hypercube:3", "complete:5",
-                           "bipartite:4:4", "kautz:16:4", "kautz:21:3"})
+  for (const char* spec : {"ring:7", "mesh:3x4", "torus:3x3", "torus:4x4", "hypercube:3", "complete:5", "bipartite:4:4",
+                           "kautz:16:4", "kautz:13:3", "jellyfish:12:3"})
     networks.push_back(topology_of(spec));
   for (unsigned seed = 1; seed <= 4; ++seed) {
-    networks.push_back(without_cables(topology_of("torus:3x3x3"), 3, seed));
+    networks.push_back(without_cables(topology_of("torus:3x4"), 3, seed));
     networks.push_back(without_cables(topology_of("torus:4x4"), 5, seed));
-    networks.push_back(unequal(12, 20, seed));
+    networks.push_back(unequal(10, 16, seed));
   }
   networks.push_back(star_of_switches(3, 4));
   TopologyBuilder pair("two cables", 2);
