@@ -2,10 +2,11 @@
 #include "synthesis/flow_sweep.h"
 
 #include <algorithm>
-#include <atomic>
 #include <barrier>
 #include <numeric>
 #include <thread>
+
+#include "synthesis/parallel.h"
 
 namespace colltopo {
 
@@ -16,10 +17,6 @@ constexpr std::size_t k_batches = 250;
 constexpr double k_worth_adding = 1e-4;
 // An unused path stays while it is no longer than the shortest by this part.
 constexpr double k_worth_keeping = 0.02;
-
-unsigned worker_count(int threads) {
-  return threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
-}
 
 /// Whether the links lead from source to target in this topology.
 bool leads(const Topology& topology, const WeightedPath& path) {
@@ -75,16 +72,6 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
   work(0);
 }
 
-void FlowSweep::for_each_source(const std::function<void(std::size_t, Desk&)>& visit) {
-  std::atomic<std::size_t> next{0};
-  const auto work = [&](Desk& desk) {
-    for (std::size_t source = next++; source < pools_.size(); source = next++) visit(source, desk);
-  };
-  std::vector<std::jthread> others;
-  for (std::size_t worker = 1; worker < desks_.size(); ++worker) others.emplace_back(work, std::ref(desks_[worker]));
-  work(desks_[0]);
-}
-
 void FlowSweep::start_from(const Routing& routing) {
   const Topology& topology = *instance_.topology;
   std::size_t next = 0;
@@ -123,7 +110,8 @@ void FlowSweep::sweep_pools() {
 
 double FlowSweep::sum_of_distances(std::span<const double> class_lengths) {
   std::vector<double> sums(pools_.size());
-  for_each_source([&](std::size_t source, Desk& desk) {
+  for_each_index(pools_.size(), static_cast<int>(desks_.size()), [&](std::size_t source, unsigned worker) {
+    Desk& desk = desks_[worker];
     desk.tree.grow(instance_.sources[source], class_lengths, orders_[source]);
     for (NodeId host = 0; host < instance_.topology->hosts(); ++host) sums[source] += desk.tree.distance(host);
     sums[source] *= instance_.multiplicity[source];

@@ -44,7 +44,6 @@ class FlowSweep {
   };
 
   void sweep(const std::function<void(std::size_t source, Desk& desk, LinkPotential& potential)>& visit);
-  void for_each_source(const std::function<void(std::size_t source, Desk& desk)>& visit);
   double renew_pool(std::size_t source, std::span<const double> class_lengths, Desk& desk, LinkPotential& potential);
   void balance_pool(std::size_t source, Desk& desk, LinkPotential& potential);
 

@@ -9,7 +9,7 @@ namespace colltopo {
 namespace {
 
 // Lengths below this part of the longest are raised to it: they must not vanish, and no bound feels it.
-constexpr double k_log_floor = -30;
+constexpr double k_log_floor = -40;
 
 /// exp(x) for |x| <= 1 to a thousandth; set() forgets the error.
 double near_exp(double x) {
@@ -61,8 +61,13 @@ void LinkPotential::set(double beta, double time) {
     length_[e] = std::exp(std::max(length_[e] - largest, k_log_floor)) / capacity_[e];
 }
 
-void LinkPotential::absorb() {
-  for (std::size_t e = 0; e < load_.size(); ++e) log_prior_[e] = std::log(length_[e] * capacity_[e]);
+void LinkPotential::absorb(double floor) {
+  double largest = -INFINITY;
+  for (std::size_t e = 0; e < load_.size(); ++e) {
+    log_prior_[e] = std::log(length_[e] * capacity_[e]);
+    largest = std::max(largest, log_prior_[e]);
+  }
+  for (double& prior : log_prior_) prior = std::max(prior - largest, std::log(floor));
 }
 
 void LinkPotential::add(std::size_t e, double amount) {

@@ -30,8 +30,9 @@ class LinkPotential {
   void set_loads(std::span<const double> loads);
   /// Lengths from the loads, exactly.
   void set(double beta, double time);
-  /// Lengths become the priors.
-  void absorb();
+  /// Lengths become the priors, but none less than `floor` times the largest: a link whose prior has vanished would
+  /// look free until it is overloaded.
+  void absorb(double floor);
 
   /// The class gets `amount` more load, and its length follows.
   void add(std::size_t e, double amount);
