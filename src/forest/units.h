@@ -1,0 +1,33 @@
+// Bandwidths as whole numbers, and arithmetic that does not overflow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "colltopo/forest.h"
+#include "forest/max_flow.h"
+
+namespace colltopo {
+
+__extension__ using Wide = __int128;
+
+/// In lowest terms. Throws Error naming the topology when they do not fit.
+Ratio ratio_of(const std::string& name_for_errors, Wide numerator, Wide denominator);
+/// Whether a is the smaller.
+bool is_less(const Ratio& a, const Ratio& b);
+
+/// A topology's bandwidths in multiples of the largest unit that divides them all.
+struct Bandwidths {
+  std::int64_t unit = 1;          // bytes per second
+  std::vector<Capacity> of_link;  // [link] units
+};
+
+/// What forest_optimum() asks of a topology; throws Error.
+Bandwidths whole_bandwidths(const Topology& topology);
+
+/// Trees that cross each link of a topology, links between the same two nodes together, sorted by (tail, head). Links
+/// of no trees are left out.
+std::vector<CapacityEdge> joined_edges(const Topology& topology, const std::vector<Capacity>& of_link);
+
+}  // namespace colltopo
