@@ -14,7 +14,8 @@ namespace colltopo {
 
 inline constexpr std::size_t k_most_marks = 6000;
 
-/// Grids as grids, a ring as a circle, the rest with hosts on a circle and switches inside. With `loads` ([link], from
+/// Grids as grids, trees as trees, other switched networks in layers or as a ring of routers, the rest as Graphviz lays
+/// them out; without that program as a circle, which the picture then remarks. With `loads` ([link], from
 /// link_loads) each direction of a cable is an arrow whose colour and width are its load per bandwidth.
 std::string topology_svg(const Topology& topology, const std::vector<double>& loads = {},
                          const std::string& title = "");

@@ -106,6 +106,8 @@ Topology without_links(const Topology& topology, std::span<const std::string> ca
 /// Likewise without hosts, by their names; the rest are renumbered in order and keep their names.
 Topology without_hosts(const Topology& topology, std::span<const std::string> hosts);
 
+/// "host 3 cannot reach host 0", by their names; empty when every host reaches every other.
+std::string unreachable_hosts(const Topology& topology);
 /// Throws Error naming two hosts, the first of which cannot reach the second, and all (at most 20) that are outside the
 /// largest set of hosts that reach each other.
 void expect_connected(const Topology& topology);

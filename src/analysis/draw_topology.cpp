@@ -1,11 +1,11 @@
-// Topologies as pictures: where nodes stand, and cables or loads between them.
+// Topologies as pictures: nodes, and cables or loads between them.
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numbers>
 
 #include <fmt/format.h>
 
+#include "analysis/layout_topology.h"
 #include "analysis/svg.h"
 #include "colltopo/draw.h"
 #include "colltopo/error.h"
@@ -17,111 +17,93 @@ namespace {
 constexpr double k_margin = 70;
 constexpr double k_radius = 15;  // of a host
 
-Point on_circle(Point centre, double radius, int index, int count) {
-  const double angle = 2 * std::numbers::pi * index / std::max(count, 1) - std::numbers::pi / 2;
-  return {centre.x + radius * std::cos(angle), centre.y + radius * std::sin(angle)};
-}
-
-/// The last side runs right, the one before down, the one before that back into the picture; further sides are blocks
-/// to the right and below in turn.
-std::vector<Point> grid_places(const Topology& topology) {
-  const std::vector<int>& sides = topology.sides();
-  const auto dimensions = sides.size();
-  const double spacing = dimensions >= 3 ? 120 : 90;
-  std::vector<Point> step(dimensions);  // per coordinate
-  Point extent{0, 0};
-  for (std::size_t back = 0; back < dimensions; ++back) {
-    const std::size_t dimension = dimensions - 1 - back;
-    Point& s = step[dimension];
-    if (back == 0)
-      s = {spacing, 0};
-    else if (back == 1)
-      s = {0, spacing};
-    else if (back == 2)
-      s = {48, -38};
-    else if (back % 2 == 1)
-      s = {extent.x + 1.2 * spacing, 0};
-    else
-      s = {0, extent.y + 1.2 * spacing};
-    extent = extent + (sides[dimension] - 1.0) * Point{std::abs(s.x), std::abs(s.y)};
-  }
-  std::vector<Point> places;
-  for (NodeId host = 0; host < topology.hosts(); ++host) {
-    Point place{0, 0};
-    NodeId stride = topology.hosts();
-    for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
-      stride /= sides[dimension];
-      place = place + static_cast<double>(host / stride % sides[dimension]) * step[dimension];
-    }
-    places.push_back(place);
-  }
-  return places;
-}
-
-std::vector<Point> circle_places(const Topology& topology) {
-  const double radius = std::max(110.0, topology.hosts() * 2.6 * k_radius / (2 * std::numbers::pi));
-  std::vector<Point> places;
-  places.reserve(static_cast<std::size_t>(topology.hosts()) + static_cast<std::size_t>(topology.switches()));
-  for (NodeId host = 0; host < topology.hosts(); ++host)
-    places.push_back(on_circle({0, 0}, radius, host, topology.hosts()));
-  for (NodeId i = 0; i < topology.switches(); ++i)
-    places.push_back(on_circle({0, 0}, topology.switches() == 1 ? 0 : radius / 2, i, topology.switches()));
-  return places;
-}
-
 struct Picture {
-  std::vector<Point> places;
+  Layout layout;
   double width = 0, height = 0;
+
+  Point place(NodeId node) const { return layout.places[static_cast<std::size_t>(node)]; }
 };
 
 Picture placed(const Topology& topology) {
-  const bool is_circle = topology.sides().empty() || (topology.sides().size() == 1 && topology.wraps());
-  Picture picture{is_circle ? circle_places(topology) : grid_places(topology)};
-  Point least = picture.places.front(), most = least;
-  for (const Point& p : picture.places) {
+  Picture picture{layout_of(topology)};
+  Point least = picture.layout.places.front(), most = least;
+  for (const Point& p : picture.layout.places) {
     least = {std::min(least.x, p.x), std::min(least.y, p.y)};
     most = {std::max(most.x, p.x), std::max(most.y, p.y)};
   }
-  for (Point& p : picture.places) p = p - least + Point{k_margin, k_margin + 40};
+  for (Point& p : picture.layout.places) p = p - least + Point{k_margin, k_margin + 40};
   picture.width = std::max(460.0, most.x - least.x + 2 * k_margin);
   picture.height = most.y - least.y + 2 * k_margin + 70;
   return picture;
 }
 
-/// How far a cable must bow so that it does not run through the nodes between its ends: wrap-around cables, and those
-/// from block to block of grids of more than three sides.
-double bow_of(const Topology& topology, NodeId a, NodeId b) {
-  const std::size_t dimensions = topology.sides().size();
-  if (dimensions < 2) return 0;
+/// Of cables between hosts of a grid: wrap-around cables bow, and those from block to block of more than three sides.
+double bow_in_grid(const Topology& topology, NodeId a, NodeId b) {
+  const std::vector<int>& sides = topology.arrangement();
+  if (sides.size() < 2 && topology.wraps()) return 0;
   NodeId stride = topology.hosts();
-  for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
-    const int side = topology.sides()[dimension];
-    stride /= side;
-    const int apart = std::abs(a / stride % side - b / stride % side);
+  for (std::size_t dimension = 0; dimension < sides.size(); ++dimension) {
+    stride /= sides[dimension];
+    const int apart = std::abs(a / stride % sides[dimension] - b / stride % sides[dimension]);
     if (apart > 1) return 22.0 + 5.0 * std::min(apart, 6);
-    if (apart == 1 && dimension + 3 < dimensions) return 26;
+    if (apart == 1 && dimension + 3 < sides.size()) return 26;
   }
   return 0;
 }
 
+/// How many nodes the straight line between two would run through.
+int nodes_between(const Picture& picture, NodeId a, NodeId b) {
+  const Point from = picture.place(a), line = picture.place(b) - from;
+  const double squared = line.x * line.x + line.y * line.y;
+  int between = 0;
+  for (std::size_t node = 0; node < picture.layout.places.size() && squared > 0; ++node) {
+    const Point to_node = picture.layout.places[node] - from;
+    const double along = (to_node.x * line.x + to_node.y * line.y) / squared;
+    if (along <= 0.01 || along >= 0.99) continue;
+    if (length(to_node - along * line) < k_radius) ++between;
+  }
+  return between;
+}
+
+/// How far a cable must bow so that it does not run through the nodes between its ends.
+double bow_of(const Topology& topology, const Picture& picture, NodeId a, NodeId b) {
+  if (picture.layout.is_grid && topology.is_host(a) && topology.is_host(b)) return bow_in_grid(topology, a, b);
+  const int between = nodes_between(picture, a, b);
+  return between == 0 ? 0 : 22.0 + 5.0 * std::min(between, 6);
+}
+
+/// All links from one node to another.
+struct Bundle {
+  int links = 0;
+  double bandwidth = 0;
+};
+
+// Wider where there is more bandwidth.
 void draw_cables(Svg& svg, const Topology& topology, const Picture& picture) {
-  std::map<std::pair<NodeId, NodeId>, int> links;  // both directions of a cable are one line
-  for (const Link& link : topology.links()) ++links[{link.tail, link.head}];
-  for (const auto& [ends, count] : links) {
+  std::map<std::pair<NodeId, NodeId>, Bundle> bundles;
+  double slowest = 0;
+  for (const Link& link : topology.links()) {
+    Bundle& bundle = bundles[{link.tail, link.head}];
+    ++bundle.links;
+    bundle.bandwidth += link.bandwidth;
+    slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
+  }
+  for (const auto& [ends, bundle] : bundles) {
     const auto [tail, head] = ends;
-    const auto back = links.find({head, tail});
-    const int backwards = back == links.end() ? 0 : back->second;
-    const Point from = picture.places[static_cast<std::size_t>(tail)],
-                to = picture.places[static_cast<std::size_t>(head)];
-    const double bow = bow_of(topology, tail, head);
-    const Stroke stroke{bow == 0 ? "#667788" : "#a9b4c0", count > 1 ? 1.2 + 0.8 * count : 1.4};
+    const auto back = bundles.find({head, tail});
+    const int backwards = back == bundles.end() ? 0 : back->second.links;
+    if (backwards > 0 && tail > head) continue;  // both directions of a cable are one line
+    const Point from = picture.place(tail), to = picture.place(head);
+    const double bow = bow_of(topology, picture, tail, head);
+    const Stroke stroke{bow == 0 ? "#667788" : "#a9b4c0", std::min(1.4 * std::sqrt(bundle.bandwidth / slowest), 6.0)};
     const Point unit = 1 / std::max(1.0, length(to - from)) * (to - from);
     if (backwards == 0)
       svg.arrow(from + k_radius * unit, to - (k_radius + 1) * unit, bow, stroke);
-    else if (tail < head)
+    else
       svg.curve(from, to, bow, stroke);
-    if ((count > 1 || backwards > 1) && tail < head)
-      svg.text(0.5 * (from + to), fmt::format("{}x", std::max(count, backwards)), {.size = 10, .halo = true});
+    if (bundle.links > 1 || backwards > 1)
+      svg.text(0.5 * (from + to) + bow * normal(to - from), fmt::format("{}x", std::max(bundle.links, backwards)),
+               {.size = 10, .halo = true});
   }
 }
 
@@ -143,12 +125,12 @@ void draw_loads(Svg& svg, const Topology& topology, const Picture& picture, cons
   const bool few = loads.size() <= 120;
   for (std::size_t i = 0; i < loads.size(); ++i) {
     const Link& link = topology.links()[i];
-    const Point from = picture.places[static_cast<std::size_t>(link.tail)];
-    const Point to = picture.places[static_cast<std::size_t>(link.head)];
+    const Point from = picture.place(link.tail);
+    const Point to = picture.place(link.head);
     const Point unit = 1 / std::max(1.0, length(to - from)) * (to - from);
     // Traffic keeps to the left of the cable, so both directions are seen.
     const Point aside = (few ? 3.5 : 2.2) * normal(to - from);
-    double bow = bow_of(topology, link.tail, link.head);
+    double bow = bow_of(topology, picture, link.tail, link.head);
     if (bow != 0 && link.tail > link.head) bow = -bow;
     const Stroke stroke{loads[i] == 0 ? "#dde3ea" : heat(shares[i]),
                         loads[i] == 0 ? 1 : 1.1 + (few ? 3.5 : 1.2) * shares[i]};
@@ -168,14 +150,14 @@ void draw_loads(Svg& svg, const Topology& topology, const Picture& picture, cons
 
 void draw_nodes(Svg& svg, const Topology& topology, const Picture& picture) {
   for (NodeId node = 0; node < topology.nodes(); ++node) {
-    const Point at = picture.places[static_cast<std::size_t>(node)];
+    const Point at = picture.place(node);
     const std::string& name = topology.node_name(node);
-    const double size = name.size() <= 3 ? 12 : 9;
+    const double size = name.size() <= 3 ? 12 : name.size() <= 5 || !topology.is_host(node) ? 9 : 7;
     if (topology.is_host(node)) {
       svg.circle(at, k_radius, "#eaf2fb", {"#2b5c8a", 1.4, false});
     } else {
-      svg.rectangle(at - Point{k_radius + 2, k_radius - 3}, 2 * k_radius + 4, 2 * k_radius - 6, "#fdf0dc",
-                    {"#a5681c", 1.4, false});
+      const double half = std::max(k_radius + 2, 0.32 * size * static_cast<double>(name.size()) + 3);
+      svg.rectangle(at - Point{half, k_radius - 3}, 2 * half, 2 * k_radius - 6, "#fdf0dc", {"#a5681c", 1.4, false});
     }
     svg.text(at, name, {.size = size});
   }
@@ -223,10 +205,10 @@ std::string topology_svg(const Topology& topology, const std::vector<double>& lo
   const Picture picture = placed(topology);
   Svg svg(picture.width, picture.height);
   svg.text({24, 24}, title.empty() ? topology.name() : title, {.size = 15, .anchor = Anchor::start, .bold = true});
-  svg.text(
-      {24, 44},
-      fmt::format("{} hosts, {} switches, {} links", topology.hosts(), topology.switches(), topology.links().size()),
-      {.size = 11, .colour = "#556677", .anchor = Anchor::start});
+  svg.text({24, 44},
+           fmt::format("{} hosts, {} switches, {} links{}{}", topology.hosts(), topology.switches(),
+                       topology.links().size(), picture.layout.remark.empty() ? "" : "; ", picture.layout.remark),
+           {.size = 11, .colour = "#556677", .anchor = Anchor::start});
   if (loads.empty())
     draw_cables(svg, topology, picture);
   else

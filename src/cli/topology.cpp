@@ -1,10 +1,12 @@
 // colltopo topology: facts of a network, or its file.
+#include <cmath>
 #include <memory>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "topology/orbits.h"
 
 namespace colltopo::cli {
 
@@ -18,6 +20,30 @@ struct Arguments {
 
 std::string range(double least, double most) {
   return least == most ? bandwidth_text(least) : fmt::format("{} to {}", bandwidth_text(least), bandwidth_text(most));
+}
+
+/// "1 kind of host (all alike)", "3 kinds of links".
+std::string kinds(int orbits, std::string_view noun) {
+  return orbits == 1 ? fmt::format("yes: all {} are alike", noun) : fmt::format("no: {} kinds of {}", orbits, noun);
+}
+
+void add_symmetry(Report& report, const Topology& topology) {
+  const Orbits orbits = orbits_of(topology);
+  report.add("vertex_transitive", orbits.host_orbits <= 1, kinds(orbits.host_orbits, "hosts"))
+      .add("link_transitive", orbits.link_orbits <= 1, kinds(orbits.link_orbits, "links"))
+      .add_hidden("host_orbits", orbits.host_orbits)
+      .add_hidden("link_orbits", orbits.link_orbits)
+      .add("automorphisms", orbits.log10_group_size,
+           orbits.log10_group_size < 9 ? fmt::format("{:.0f}", std::pow(10.0, orbits.log10_group_size))
+                                       : fmt::format("about 10^{:.1f}", orbits.log10_group_size));
+}
+
+/// Theorem 1 is about hosts joined directly by links that are all alike.
+void add_theorem_1(Report& report, const Topology& topology, const TopologyFacts& facts) {
+  if (!facts.regular || !facts.connected || topology.switches() > 0 || facts.slowest_link != facts.fastest_link) return;
+  const double time = theorem_1_time(topology.hosts(), facts.largest_degree);
+  report.add("theorem_1_time", time,
+             fmt::format("{:.6g} or more: 1/F of an all-to-all (Basu et al., Theorem 1)", time));
 }
 
 void run(const Arguments& arguments, const Session& session) {
@@ -40,9 +66,11 @@ void run(const Arguments& arguments, const Session& session) {
                : fmt::format("{} to {}", facts.smallest_degree, facts.largest_degree))
       .add_hidden("smallest_degree", facts.smallest_degree)
       .add("regular", facts.regular)
-      .add("connected", facts.connected)
+      .add("connected", facts.connected, facts.connected ? "" : "no: " + unreachable_hosts(topology))
       .add("diameter", facts.diameter, facts.connected ? fmt::format("{} hops", facts.diameter) : "none: not connected")
       .add("average_distance", facts.average_distance, fmt::format("{:.4g} hops", facts.average_distance));
+  add_symmetry(report, topology);
+  add_theorem_1(report, topology, facts);
   if (!topology.sides().empty()) {
     report
         .add("sides", topology.sides(),

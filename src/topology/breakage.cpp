@@ -119,16 +119,21 @@ std::vector<NodeId> outside_largest_set(const Topology& topology, const Gone& go
   return outside;
 }
 
-void expect_connected(const Topology& topology, const Gone& gone, const std::string& name) {
+std::string unreachable_hosts(const Topology& topology, const Gone& gone) {
   const CutOff pair = hosts_cut_off(topology, gone);
-  if (pair.from == pair.to) return;
+  if (pair.from == pair.to) return "";
+  return fmt::format("host {} cannot reach host {}", topology.node_name(pair.from), topology.node_name(pair.to));
+}
+
+void expect_connected(const Topology& topology, const Gone& gone, const std::string& name) {
+  const std::string fault = unreachable_hosts(topology, gone);
+  if (fault.empty()) return;
   const std::vector<NodeId> outside = outside_largest_set(topology, gone);
   std::string hosts;
   for (std::size_t i = 0; i < std::min(outside.size(), k_most_named); ++i)
     hosts += (i == 0 ? "" : ", ") + topology.node_name(outside[i]);
   if (outside.size() > k_most_named) hosts += fmt::format(" and {} more", outside.size() - k_most_named);
-  throw Error(fmt::format("{}: host {} cannot reach host {}; every host must reach every other; cut off: {}", name,
-                          topology.node_name(pair.from), topology.node_name(pair.to), hosts));
+  throw Error(fmt::format("{}: {}; every host must reach every other; cut off: {}", name, fault, hosts));
 }
 
 Topology remaining(const Topology& topology, const Gone& gone, const std::string& name) {
@@ -239,6 +244,8 @@ std::int64_t let_go_by_lot(const ByLot& lot, std::size_t candidates, const Topol
 }
 
 }  // namespace
+
+std::string unreachable_hosts(const Topology& topology) { return unreachable_hosts(topology, Gone(topology)); }
 
 void expect_connected(const Topology& topology) { expect_connected(topology, Gone(topology), topology.name()); }
 

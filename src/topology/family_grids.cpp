@@ -61,6 +61,7 @@ Topology twisted_hypercube(const FamilySpec& spec) {
       if (host < neighbour) builder.cable(host, neighbour);
     }
   }
+  builder.arrange(std::vector<int>(static_cast<std::size_t>(dimensions), 2));
   return std::move(builder).build();
 }
 

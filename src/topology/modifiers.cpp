@@ -15,10 +15,11 @@ namespace colltopo {
 
 namespace {
 
-/// Nodes with their names, and no links; `more_switches` follow the others.
+/// Nodes with their names and arrangement, and no links; `more_switches` follow the others.
 TopologyBuilder nodes_of(const Topology& topology, const std::string& name, NodeId more_switches) {
   TopologyBuilder builder(name, topology.hosts(), std::int64_t{topology.switches()} + more_switches);
   for (NodeId node = 0; node < topology.nodes(); ++node) builder.name_node(node, topology.node_name(node));
+  if (!topology.arrangement().empty()) builder.arrange(topology.arrangement());
   return builder;
 }
 
@@ -30,10 +31,7 @@ Topology with_links(const Topology& topology, const std::string& name, const Cha
     change(link);
     builder.link(link.tail, link.head, link.bandwidth, link.latency);
   }
-  if (!topology.sides().empty())
-    builder.grid(topology.sides(), topology.wraps());
-  else if (!topology.arrangement().empty())
-    builder.arrange(topology.arrangement());
+  if (!topology.sides().empty()) builder.grid(topology.sides(), topology.wraps());
   return std::move(builder).build();
 }
 
