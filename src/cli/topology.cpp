@@ -1,6 +1,8 @@
 // colltopo topology: facts of a network, or its file.
+#include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -22,7 +24,15 @@ std::string range(double least, double most) {
   return least == most ? bandwidth_text(least) : fmt::format("{} to {}", bandwidth_text(least), bandwidth_text(most));
 }
 
-/// "1 kind of host (all alike)", "3 kinds of links".
+bool has_one_way_links(const Topology& topology) {
+  std::set<std::pair<NodeId, NodeId>> ends;
+  for (const Link& link : topology.links()) ends.emplace(link.tail, link.head);
+  return std::any_of(ends.begin(), ends.end(), [&](const auto& way) {
+    return ends.count({way.second, way.first}) == 0;
+  });
+}
+
+/// "yes: all hosts are alike", "no: 3 kinds of links".
 std::string kinds(int orbits, std::string_view noun) {
   return orbits == 1 ? fmt::format("yes: all {} are alike", noun) : fmt::format("no: {} kinds of {}", orbits, noun);
 }
@@ -59,7 +69,9 @@ void run(const Arguments& arguments, const Session& session) {
   report.add("name", topology.name())
       .add("hosts", facts.hosts)
       .add("switches", facts.switches)
-      .add("links", facts.links, fmt::format("{} (each cable is two)", facts.links))
+      .add("links", facts.links,
+           fmt::format("{} ({})", facts.links,
+                       has_one_way_links(topology) ? "some go one way only" : "each cable is two"))
       .add("degree", facts.largest_degree,
            facts.smallest_degree == facts.largest_degree
                ? ""

@@ -2,8 +2,8 @@
 //
 // All links from one node to another are one arc whose kind is the bandwidths of its links. Arcs of the commonest kind
 // become edges of the bliss graph; every other arc gets a vertex of its own, coloured by the kind, in the middle.
-// Hosts with the same links to the same neighbours (as many on one switch) are found first and only one of them is
-// given to bliss, coloured by their number: bliss would else look at every swap of two of them.
+// Hosts with the same links to the same neighbours (on one switch, or all joined to each other) are found first and
+// only one of them is given to bliss, coloured by their number: bliss would else look at every swap of two of them.
 #include "topology/orbits.h"
 
 #include <algorithm>
@@ -62,43 +62,72 @@ std::vector<Arc> arcs_of(const Topology& topology, const std::vector<LinkId>& so
   return arcs;
 }
 
-/// Hosts grouped where they have the same arcs from and to the same nodes; groups in the order of their first host.
-std::vector<std::vector<NodeId>> alike_hosts(const Topology& topology, const std::vector<Arc>& arcs) {
-  struct Seen {
-    NodeId neighbour;
-    int kind;  // negative: an arc that comes in
-    auto operator<=>(const Seen&) const = default;
-  };
-  std::vector<std::vector<Seen>> neighbours(index(topology.hosts()));
+int commonest_kind(const std::vector<Arc>& arcs) {
+  std::map<int, std::size_t> counts;
+  for (const Arc& arc : arcs) ++counts[arc.kind];
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == counts.end() ? 0 : most->first;
+}
+
+/// Hosts with the same arcs from and to the same nodes, apart from those among themselves.
+struct Alike {
+  std::vector<NodeId> hosts;
+  bool joined = false;  // every two of them both ways by arcs of the commonest kind, rather than none
+};
+
+/// One arc as its host sees it.
+struct Seen {
+  NodeId neighbour;
+  int kind;  // negative: it comes in
+  auto operator<=>(const Seen&) const = default;
+};
+
+/// All hosts, grouped; groups in the order of their first host. No host is alike to some by both meanings.
+std::vector<Alike> alike_hosts(const Topology& topology, const std::vector<Arc>& arcs) {
+  std::vector<std::vector<Seen>> seen(index(topology.hosts()));
   for (const Arc& arc : arcs) {
-    if (topology.is_host(arc.tail)) neighbours[index(arc.tail)].push_back({arc.head, arc.kind});
-    if (topology.is_host(arc.head)) neighbours[index(arc.head)].push_back({arc.tail, ~arc.kind});
+    if (topology.is_host(arc.tail)) seen[index(arc.tail)].push_back({arc.head, arc.kind});
+    if (topology.is_host(arc.head)) seen[index(arc.head)].push_back({arc.tail, ~arc.kind});
   }
-  std::map<std::vector<Seen>, std::size_t> group_with;
-  std::vector<std::vector<NodeId>> groups;
+  const int kind = commonest_kind(arcs);
+  std::map<std::vector<Seen>, std::vector<NodeId>> apart, joined;
   for (NodeId host = 0; host < topology.hosts(); ++host) {
-    std::vector<Seen>& seen = neighbours[index(host)];
-    std::sort(seen.begin(), seen.end());
-    const auto [place, is_new] = group_with.emplace(std::move(seen), groups.size());
-    if (is_new) groups.emplace_back();
-    groups[place->second].push_back(host);
+    std::vector<Seen>& sees = seen[index(host)];
+    std::sort(sees.begin(), sees.end());
+    apart[sees].push_back(host);
+    // As if it were joined to itself, it sees what those joined to it see.
+    sees.push_back({host, kind});
+    sees.push_back({host, ~kind});
+    std::sort(sees.begin(), sees.end());
+    joined[std::move(sees)].push_back(host);
   }
+  std::map<NodeId, Alike> by_first;
+  for (const auto& [sees, hosts] : joined)
+    if (hosts.size() > 1) by_first.emplace(hosts.front(), Alike{hosts, true});
+  std::vector<bool> grouped(index(topology.hosts()), false);
+  for (const auto& [first, group] : by_first)
+    for (const NodeId host : group.hosts) grouped[index(host)] = true;
+  for (const auto& [sees, hosts] : apart)
+    if (!grouped[index(hosts.front())]) by_first.emplace(hosts.front(), Alike{hosts, false});
+  std::vector<Alike> groups;
+  for (auto& [first, group] : by_first) groups.push_back(std::move(group));
   return groups;
 }
 
 /// What bliss is given, and what of it stands for what.
 struct Reduced {
-  std::vector<std::vector<NodeId>> groups;  // [vertex below groups.size()] the hosts that it stands for
-  std::vector<NodeId> vertex_of;            // [node]
-  NodeId vertices = 0;                      // of hosts and switches
+  std::vector<Alike> groups;      // [vertex below groups.size()] the hosts that it stands for
+  std::vector<NodeId> vertex_of;  // [node]
+  NodeId vertices = 0;            // of hosts and switches
 };
 
 Reduced reduced(const Topology& topology, const std::vector<Arc>& arcs) {
   Reduced result;
   result.groups = alike_hosts(topology, arcs);
   result.vertex_of.resize(index(topology.nodes()));
-  for (const std::vector<NodeId>& group : result.groups) {
-    for (const NodeId host : group) result.vertex_of[index(host)] = result.vertices;
+  for (const Alike& group : result.groups) {
+    for (const NodeId host : group.hosts) result.vertex_of[index(host)] = result.vertices;
     ++result.vertices;
   }
   for (NodeId node = topology.hosts(); node < topology.nodes(); ++node)
@@ -109,7 +138,7 @@ Reduced reduced(const Topology& topology, const std::vector<Arc>& arcs) {
 /// Arcs between vertices: those of the first host of every group.
 std::vector<Arc> reduced_arcs(const Topology& topology, const std::vector<Arc>& arcs, const Reduced& reduction) {
   const auto stands_for_its_group = [&](NodeId node) {
-    return !topology.is_host(node) || reduction.groups[index(reduction.vertex_of[index(node)])].front() == node;
+    return !topology.is_host(node) || reduction.groups[index(reduction.vertex_of[index(node)])].hosts.front() == node;
   };
   std::vector<Arc> result;
   for (const Arc& arc : arcs)
@@ -117,14 +146,6 @@ std::vector<Arc> reduced_arcs(const Topology& topology, const std::vector<Arc>& 
       result.push_back({reduction.vertex_of[index(arc.tail)], reduction.vertex_of[index(arc.head)], arc.kind});
   std::sort(result.begin(), result.end());
   return result;
-}
-
-int commonest_kind(const std::vector<Arc>& arcs) {
-  std::map<int, std::size_t> counts;
-  for (const Arc& arc : arcs) ++counts[arc.kind];
-  const auto most =
-      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == counts.end() ? 0 : most->first;
 }
 
 /// Whether every arc has its opposite of the same kind: then undirected edges do, which bliss handles faster.
@@ -149,11 +170,12 @@ void keep_generator(void* found_by_bliss, unsigned int /*count*/, const unsigned
 template <typename Graph>
 double search(const Reduced& reduction, const std::vector<Arc>& arcs, bool one_edge_both_ways, Found& found) {
   Graph graph;
-  // Colours: hosts by how many alike they stand for, 0: switches, then a colour per kind of arc.
+  // Colours: 0 for switches, hosts by how many alike they stand for and in which way, then a colour per kind of arc.
   unsigned int colours = 1;
-  for (const std::vector<NodeId>& group : reduction.groups) {
-    graph.add_vertex(static_cast<unsigned int>(group.size()));
-    colours = std::max(colours, static_cast<unsigned int>(group.size()) + 1);
+  for (const Alike& group : reduction.groups) {
+    const unsigned int colour = 2 * static_cast<unsigned int>(group.hosts.size()) - (group.joined ? 0 : 1);
+    graph.add_vertex(colour);
+    colours = std::max(colours, colour + 1);
   }
   for (NodeId vertex = static_cast<NodeId>(reduction.groups.size()); vertex < reduction.vertices; ++vertex)
     graph.add_vertex(0);
@@ -181,8 +203,8 @@ std::vector<NodeId> on_nodes(const std::vector<NodeId>& permutation, const Topol
                              const Reduced& reduction) {
   std::vector<NodeId> image(index(topology.nodes()));
   for (std::size_t vertex = 0; vertex < reduction.groups.size(); ++vertex) {
-    const std::vector<NodeId>& from = reduction.groups[vertex];
-    const std::vector<NodeId>& to = reduction.groups[index(permutation[vertex])];
+    const std::vector<NodeId>& from = reduction.groups[vertex].hosts;
+    const std::vector<NodeId>& to = reduction.groups[index(permutation[vertex])].hosts;
     for (std::size_t k = 0; k < from.size(); ++k) image[index(from[k])] = to[k];
   }
   const NodeId switches_begin = static_cast<NodeId>(reduction.groups.size());
@@ -294,9 +316,9 @@ Orbits orbits_of(const Topology& topology) {
                                             : search<bliss::Digraph>(reduction, arcs, false, found);
   for (const std::vector<NodeId>& generator : found.generators)
     orbits.generators.push_back(on_nodes(generator, topology, reduction));
-  for (const std::vector<NodeId>& group : reduction.groups) {
-    add_permutations_of(group, topology.nodes(), orbits.generators);
-    orbits.log10_group_size += log10_factorial(group.size());
+  for (const Alike& group : reduction.groups) {
+    add_permutations_of(group.hosts, topology.nodes(), orbits.generators);
+    orbits.log10_group_size += log10_factorial(group.hosts.size());
   }
   number_orbits(topology, sorted_links, orbits);
   return orbits;

@@ -62,12 +62,20 @@ topology() {
   expect 0 'bisection +50 Gb/s' topology ring:8
   expect 0 'bandwidth +100 Gb/s' topology ring:8/bandwidth:100Gbps
   expect_json 'it["hosts"] == 16 and it["switches"] == 1 and it["links"] == 32 and it["regular"]' topology switch:16
+  expect 0 'vertex transitive +yes: all hosts are alike' topology hypercube:4
+  expect 0 'link transitive +no: 2 kinds of links' topology torus:3x4
+  expect 0 'automorphisms +1152' topology bipartite:4:4
+  expect 0 'theorem 1 time +[0-9.]+ or more' topology kautz:12:2
+  expect_json 'it["host_orbits"] == 100 and it["link_orbits"] == 400 and it["theorem_1_time"] > 0' topology kautz:1000:4
+  expect_json 'it["link_orbits"] == 2 and "theorem_1_time" not in it' topology switch:4
+  expect_json 'it["hosts"] == 72 and it["switches"] == 36 and it["diameter"] == 5' topology dragonfly:4:2:2
+  expect_json 'it["hosts"] == 24 and it["connected"]' topology torus:3x3x3/drop-hosts:3:2
   expect_json 'it["sides"] == [4, 4] and it["wraps"] and it["diameter"] == 4' topology torus:4x4
   expect_json 'it["degree"] == 4 and it["smallest_degree"] == 2 and not it["regular"]' topology mesh:4x4
 }
 
 topology_files() {
-  for spec in ring:5 mesh:2x3 torus:3x3 hypercube:3 complete:4 bipartite:2:3 switch:4; do
+  for spec in ring:5 mesh:2x3 torus:3x3 hypercube:3 complete:4 bipartite:2:3 switch:4 dgx-a100:2 torus:3x3/injection:2; do
     "$colltopo" topology "$spec" --json | grep -v '"file"' >spec.json
     expect 0 "net.json" topology "$spec" -o net.json
     "$colltopo" topology net.json --json >file.json

@@ -63,7 +63,7 @@ TEST(Layouts, of_fat_trees_are_levels_with_hosts_lowest) {
   for (NodeId node = 0; node < tree.nodes(); ++node) {
     const Point place = places[static_cast<std::size_t>(node)];
     levels.insert(std::lround(place.y));
-    if (!tree.is_host(node)) EXPECT_LT(place.y, places[0].y) << tree.node_name(node);
+    EXPECT_EQ(place.y < places[0].y, !tree.is_host(node)) << tree.node_name(node);
   }
   EXPECT_EQ(levels.size(), 4u) << "hosts, edge, aggregation, core";
 }

@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Orbits, OrbitCounts,
                                          Counts{"kautz:4096:4", 187, 714}, Counts{"torus:64x64", 1, 1},
                                          Counts{"torus:4x6", 1, 2}, Counts{"torus:16x16x16", 1, 1},
                                          Counts{"hypercube:12", 1, 1}, Counts{"mesh:3x3", 3, 4},
-                                         Counts{"complete:100", 1, 1}, Counts{"bipartite:3:4", 2, 2},
+                                         Counts{"complete:300", 1, 1}, Counts{"bipartite:3:4", 2, 2},
                                          Counts{"switch:4096", 1, 2}, Counts{"ring:7", 1, 1}),
                          [](const auto& test) {
                            std::string name = test.param.spec;
@@ -53,7 +53,8 @@ TEST(Orbits, generators_are_automorphisms) {
   TopologyBuilder builder("two racks", 6, 3);
   for (NodeId host = 0; host < 6; ++host) builder.cable(host, host < 3 ? 6 : 7);
   builder.link(6, 8, 4e9).link(8, 6, 4e9).link(7, 8, 4e9).link(8, 7, 4e9).cable(6, 7).cable(6, 7);
-  for (const Topology& topology : {std::move(builder).build(), topology_of("kautz:30:3"), topology_of("torus:4x4")}) {
+  for (const Topology& topology : {std::move(builder).build(), topology_of("kautz:30:3"), topology_of("torus:4x4"),
+                                   topology_of("complete:5"), topology_of("hyperx:3x4")}) {
     std::vector<NodeId> identity(static_cast<std::size_t>(topology.nodes()));
     for (std::size_t node = 0; node < identity.size(); ++node) identity[node] = static_cast<NodeId>(node);
     const auto before = links_by_ends(topology, identity);
@@ -76,6 +77,15 @@ TEST(Orbits, hosts_alike_on_two_racks_fall_together) {
   EXPECT_THAT(orbits.host_orbit, ElementsAre(0, 0, 1, 1, 1));
   EXPECT_THAT(orbits.link_orbit, ElementsAre(0, 1, 0, 1, 2, 3, 2, 3, 2, 3, 4, 5));
   EXPECT_NEAR(orbits.log10_group_size, std::log10(2 * 6), 1e-9);
+}
+
+TEST(Orbits, hosts_alike_and_joined_are_not_taken_for_hosts_alike_and_apart) {
+  // Two hosts joined to each other and to a third, which is joined to two more that are apart.
+  TopologyBuilder builder("a triangle and two leaves", 5);
+  builder.cable(0, 1).cable(0, 2).cable(1, 2).cable(2, 3).cable(2, 4);
+  const Orbits orbits = orbits_of(std::move(builder).build());
+  EXPECT_THAT(orbits.host_orbit, ElementsAre(0, 0, 1, 2, 2));
+  EXPECT_NEAR(orbits.log10_group_size, std::log10(4), 1e-9);
 }
 
 TEST(Orbits, bandwidth_tells_links_apart_and_parallel_links_of_one_bandwidth_are_alike) {
