@@ -5,6 +5,7 @@
 
 namespace colltopo {
 
+RoutingMethod mcf_method();
 RoutingMethod mcf_path_method();
 RoutingMethod sssp_method();
 RoutingMethod ewsp_method();

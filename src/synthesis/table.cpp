@@ -7,9 +7,9 @@
 namespace colltopo {
 
 std::span<const RoutingMethod> routing_methods() {
-  static const std::vector<RoutingMethod> methods{mcf_link_method(), mcf_master_method(), mcf_path_method(),
-                                                  fptas_method(),    sssp_method(),       ilp_method(),
-                                                  ewsp_method(),     dor_method()};
+  static const std::vector<RoutingMethod> methods{mcf_method(),      mcf_link_method(), mcf_master_method(),
+                                                  mcf_path_method(), fptas_method(),    sssp_method(),
+                                                  ilp_method(),      ewsp_method(),     dor_method()};
   return methods;
 }
 

@@ -1,0 +1,52 @@
+// All-to-all by multi-commodity flow at scale (MCF; Basu et al., 3.1.2): their optimum and their kind of answer,
+// weighted paths, without their master and child programs.
+//
+// Path Gauss-Seidel finds paths, shares and the certificate at once; the interior point takes over where a
+// ten-thousandth is not enough. What is left of the gap is spent on merging the paths of pairs: within 1% of the
+// optimum nearly every pair of a thousand hosts ends with a single path.
+#include <algorithm>
+#include <chrono>
+
+#include "synthesis/fewer_paths.h"
+#include "synthesis/methods.h"
+#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/path_interior_point.h"
+
+namespace colltopo {
+
+namespace {
+
+constexpr double k_flow_part = 0.6;            // of the gap is the flow's, the rest is for merging
+constexpr double k_gauss_seidel_gap = 1e-4;    // the interior point is the faster one beyond
+constexpr std::size_t k_most_classes = 12000;  // of an interior point: 1.2 GB for its matrix
+
+std::string refusal(const Topology&, const SynthesisOptions&) { return ""; }
+
+Synthesis make(const Topology& topology, const SynthesisOptions& options) {
+  const auto began = std::chrono::steady_clock::now();
+  const FlowInstance instance = whole_instance(topology);
+  SynthesisOptions own = options;
+  own.gap = k_flow_part * options.gap;
+  const bool refine = own.gap < k_gauss_seidel_gap && instance.class_capacity.size() <= k_most_classes;
+  SynthesisOptions first = own;
+  if (refine) first.gap = k_gauss_seidel_gap;
+  FlowSolution solution = path_gauss_seidel(instance, first);
+  own.seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  if (refine && solution.gap() > own.gap && own.seconds > 0) solution = path_interior_point(instance, solution, own);
+
+  Synthesis synthesis;
+  synthesis.routing = with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + options.gap));
+  synthesis.bound.lengths = link_lengths(instance, solution.class_lengths);
+  synthesis.bound.time_lower = solution.time_lower;
+  synthesis.bound.loads = link_loads(topology, synthesis.routing);
+  synthesis.bound.time = all_to_all_time(topology, synthesis.bound.loads);
+  return synthesis;
+}
+
+}  // namespace
+
+RoutingMethod mcf_method() {
+  return {"mcf", "multi-commodity flow, paths of any length, to a certified gap (MCF)", refusal, make};
+}
+
+}  // namespace colltopo
