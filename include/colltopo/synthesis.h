@@ -42,10 +42,6 @@ struct Synthesis {
 /// cannot reach each other.
 FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& options);
 
-/// Basu et al., Theorem 1, equation (25): no all-to-all on any network of `hosts` hosts with `degree` links of capacity
-/// 1 out of each is faster, because the k-th nearest hosts are at most degree^k. In the unit of FlowBound::time.
-double regular_graph_time_lower_bound(NodeId hosts, int degree);
-
 /// One row of the table. Every method throws Error naming hosts that cannot reach each other.
 struct RoutingMethod {
   std::string_view name;   // "mcf"

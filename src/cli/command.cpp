@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -44,7 +46,8 @@ CLI::App* subcommand(CLI::App& app, Session& session, const std::string& name, c
 Report& Report::add(const std::string& name, nlohmann::ordered_json value, std::string text) {
   std::string label = name;
   std::replace(label.begin(), label.end(), '_', ' ');
-  if (label.ends_with(" bytes")) label.resize(label.size() - 6);  // the text for people has its own unit
+  for (const std::string_view unit : {" bytes", " GBps"})  // the text for people has its own unit
+    if (label.ends_with(unit)) label.resize(label.size() - unit.size());
   lines_.emplace_back(std::move(label), text.empty() ? plain(value) : std::move(text));
   return add_hidden(name, std::move(value));
 }
@@ -173,6 +176,14 @@ std::vector<std::size_t> bytes_argument(const std::string& list) {
   if (all.empty()) throw Error(fmt::format("bytes '{}'; expected at least one number", list));
   return all;
 }
+
+long peak_memory_bytes() {
+  struct rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+std::string peak_memory_text() { return fmt::format("{:.1f} MiB", static_cast<double>(peak_memory_bytes()) / 1048576); }
 
 std::string counted(std::size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");

@@ -31,6 +31,7 @@ void add_draw(CLI::App& app, Session& session);
 void add_convert(CLI::App& app, Session& session);
 void add_topology(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
+void add_bound(CLI::App& app, Session& session);
 
 /// One result, as lines "name  value" for people or as one JSON object.
 class Report {
@@ -73,6 +74,10 @@ Schedule schedule_argument(const std::string& path);
 Collective collective_argument(const std::string& name);
 /// "1K,64K,1000": counts of bytes; K, M and G are powers of 1024.
 std::vector<std::size_t> bytes_argument(const std::string& list);
+
+/// The most memory that this process has had.
+long peak_memory_bytes();
+std::string peak_memory_text();  // "6.0 MiB"
 
 /// "1 rank", "8 ranks".
 std::string counted(std::size_t count, const std::string& noun);

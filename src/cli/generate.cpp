@@ -1,8 +1,6 @@
 // colltopo generate: makes a schedule, proves it, says how near the bound it comes, and writes it.
 #include "cli/generate.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -29,12 +27,6 @@ void run(const GenerateArguments& arguments, Session& session) {
   for (const Algorithm& algorithm : algorithms()) names += fmt::format(" {}", algorithm.name);
   for (const RoutingMethod& method : routing_methods()) names += fmt::format(" {}", method.name);
   throw Error(fmt::format("algorithm '{}' is unknown; expected one of:{}", arguments.algorithm, names));
-}
-
-long peak_memory_bytes() {
-  struct rusage usage = {};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024;
 }
 
 }  // namespace
@@ -72,8 +64,7 @@ void Generation::end() {
   const std::string nowhere = rejected_ ? "none: it is wrong" : "none: -o FILE writes it";
   const bool written = !arguments_.output.empty() && !rejected_;
   report.add("seconds", seconds, seconds_text(seconds))
-      .add("peak_memory_bytes", peak_memory_bytes(),
-           fmt::format("{:.1f} MiB", static_cast<double>(peak_memory_bytes()) / 1048576))
+      .add("peak_memory_bytes", peak_memory_bytes(), peak_memory_text())
       .add("file", arguments_.output, written ? arguments_.output : nowhere)
       .print(session_, arguments_.output);
 }

@@ -15,6 +15,7 @@ constexpr const char* k_about =
 
 constexpr const char* k_first_steps = R"(First steps:
   colltopo topology torus:4x4                          what a network is like
+  colltopo bound alltoall torus:4x4                    what no schedule can beat on it
   colltopo generate swing torus:4x4 -o swing.sched     a schedule for it, proved before it is written
   colltopo draw swing.sched -o swing.svg               a picture of every step
   colltopo verify swing.sched                          the proof again
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   add_topology(app, session);
+  add_bound(app, session);
   add_generate(app, session);
   add_verify(app, session);
   add_cost(app, session);

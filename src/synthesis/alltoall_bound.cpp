@@ -106,16 +106,4 @@ FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& optio
   return bound_of(instance, class_loads(instance, solution.routing), solution.class_lengths, options.threads);
 }
 
-double regular_graph_time_lower_bound(NodeId hosts, int degree) {
-  double sum = 0;
-  double left = hosts - 1;
-  double level = degree;
-  for (int distance = 1; left > 0; ++distance, level *= degree) {
-    const double here = std::min(left, level);
-    sum += here * distance;
-    left -= here;
-  }
-  return sum / degree;
-}
-
 }  // namespace colltopo

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <thread>
 
 #include <cblas.h>
+
+#include "synthesis/parallel.h"
 
 // LAPACK's Fortran symbols: OpenBLAS has them all, but its package no C header for them.
 extern "C" {
@@ -16,8 +17,12 @@ void dpotrs_(const char* triangle, const int* size, const int* columns, const do
 
 namespace colltopo {
 
+namespace {
+constexpr std::size_t k_small = 1000;  // rows up to which threads wait for each other longer than they work
+}
+
 DenseSystem::DenseSystem(std::size_t size, int threads) : size_(size), entries_(size * size) {
-  openblas_set_num_threads(threads > 0 ? threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
+  openblas_set_num_threads(size <= k_small ? 1 : static_cast<int>(worker_count(threads)));
 }
 
 void DenseSystem::clear() { std::fill(entries_.begin(), entries_.end(), 0.0); }

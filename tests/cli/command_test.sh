@@ -49,7 +49,7 @@ tra8() { "$colltopo" generate tra ring:8 --radix 3 -o tra.sched >/dev/null || fa
 help() {
   expect 0 'First steps' --help
   expect 0 '^colltopo [0-9]+\.[0-9]+\.[0-9]+$' --version
-  for command in topology generate verify cost draw explain convert; do
+  for command in topology bound generate verify cost draw explain convert; do
     expect 0 "^  $command " --help
     expect 0 '--json' $command --help
   done
@@ -121,6 +121,46 @@ topology_convert() {
   expect_json 'it["hosts"] == 4 and it["format"] == "dot"' convert net.json --to dot -o again.dot
   expect_one_line 2 '--to needs -o' topology net.json --to dot
   expect_one_line 2 'a topology has no seals' convert net.json --to dot --reseal
+}
+
+bound() {
+  expect 0 'F +0.111111111$' bound alltoall torus:3x3x3
+  expect_json 'abs(it["F"] * 27 - 2) < 1e-7 and abs(it["F_upper"] * 27 - 2) < 1e-7' bound alltoall torus:3x3x3/host-bandwidth:4
+  expect_json 'it["F"] == it["F_upper"] == 1 / 64 and it["gap"] == 0' bound alltoall torus:8x8 --no-symmetry
+  expect_json 'it["F"] <= it["F_upper"] and abs(it["gap"] - (it["F_upper"] / it["F"] - 1)) < 1e-12' bound alltoall kautz:200:4
+  expect_json 'it["gap"] <= 1e-6 and it["F"] * it["inverse_F"] == 1' bound alltoall kautz:200:4 --gap 1e-6
+  # 3 hosts on a ring: 1 unit a link; 25 Gb/s are 3.125 GB/s.
+  expect_json 'abs(it["time_lower_bound"] - 1 / 3.125e9) < 1e-18 and abs(it["throughput_bound_GBps"] - 6.25) < 1e-9' bound alltoall ring:3
+  expect_json 'it["inverse_F_of_degree"] == 9' bound alltoall kautz:21:4
+  expect_json '"inverse_F_of_degree" not in it' bound alltoall switch:4
+  expect_json 'it["utilisation"]["most"] == 1 and it["utilisation"]["least"] < 1' bound alltoall mesh:3x3
+  expect_json 'abs(it["inverse_F"] - 4) < 1e-6' bound alltoall ring:4 --without link 0-1
+  expect 1 'not the 1e-09 asked for' bound alltoall kautz:300:3 --gap 1e-9 --seconds 0
+  expect_json 'abs(it["time_lower_bound"] * 800e9 - 30) < 1e-9 and "cuts" in it["method"]' bound allreduce torus:4x4/bandwidth:100Gbps
+  expect_one_line 2 'topology two.json|host .* cannot' bound alltoall <(printf '{"colltopo-topology": 1, "name": "two", "hosts": 2, "switches": 0, "links": [{"tail": 0, "head": 1}]}')
+  expect_one_line 2 "collective 'gossip' is unknown" bound gossip ring:4
+  expect_one_line 2 '--gap -1; expected' bound alltoall ring:4 --gap -1
+  expect_one_line 2 'are for alltoall' bound allgather ring:4 --lengths l.csv
+}
+
+bound_files() {
+  expect_json 'it["gap"] < 1e-8' bound alltoall kautz:32:4 --lengths lengths.csv --loads loads.csv
+  expect 0 'valid +yes' bound alltoall kautz:32:4 --check-lengths lengths.csv
+  expect_json 'abs(it["inverse_F_lower"] - 21.25) < 1e-6 and it["valid"]' bound alltoall kautz:32:4 --check-lengths lengths.csv
+  python3 -c '
+import csv
+rows = list(csv.DictReader(open("loads.csv")))
+assert len(rows) == 124, len(rows)
+assert abs(max(float(row["load"]) for row in rows) - 21.25) < 1e-6
+assert max(float(row["utilisation"]) for row in rows) == 1' || fail "loads.csv: $(head -3 loads.csv)"
+  "$colltopo" bound alltoall kautz:32:4 --lengths - 2>/dev/null | cmp -s - lengths.csv || fail 'lengths on standard output differ'
+  sed '1s/21\.2/21.3/' lengths.csv >boast.csv
+  expect 1 'valid +no' bound alltoall kautz:32:4 --check-lengths boast.csv
+  sed '5s/.*/2,0,1,-1/' lengths.csv >negative.csv
+  expect_one_line 2 "negative.csv:5: '2,0,1,-1'; expected '2,0," bound alltoall kautz:32:4 --check-lengths negative.csv
+  expect_one_line 2 'lengths.csv:1: .*lengths for torus:4x4' bound alltoall torus:4x4 --check-lengths lengths.csv
+  head -50 lengths.csv >short.csv
+  expect_one_line 2 "short.csv:51: ''; expected" bound alltoall kautz:32:4 --check-lengths short.csv
 }
 
 generate() {

@@ -1,0 +1,276 @@
+// colltopo bound: what no schedule of a collective can beat on a network; for alltoall the optimum itself, between two
+// bounds, with the link lengths that prove it.
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "colltopo/cost.h"
+#include "colltopo/error.h"
+#include "colltopo/synthesis.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+constexpr const char* k_lengths_head = "link,tail,head,length";
+
+struct Arguments {
+  std::string collective;
+  std::string topology;
+  std::vector<Breakage> without;
+  double gap = 0.01;
+  double seconds = std::numeric_limits<double>::infinity();
+  int threads = 0;
+  bool no_symmetry = false;
+  std::string lengths;  // files to write
+  std::string loads;
+  std::string check_lengths;  // file to read
+};
+
+/// A name as a field of a CSV file.
+std::string field(const std::string& name) {
+  if (name.find_first_of(",\"\n") == std::string::npos) return name;
+  std::string quoted = "\"";
+  for (const char letter : name) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + '"';
+}
+
+/// "7,0,3,": link and ends, the first fields of a line.
+std::string line_start(const Topology& topology, LinkId id) {
+  const Link& link = topology.link(id);
+  return fmt::format("{},{},{},", id, field(topology.node_name(link.tail)), field(topology.node_name(link.head)));
+}
+
+std::string lengths_file(const Topology& topology, const FlowBound& bound) {
+  std::string file =
+      fmt::format("# alltoall on {}: 1/F >= {:.17g}\n{}\n", fingerprint(topology), bound.time_lower, k_lengths_head);
+  for (LinkId link = 0; link < static_cast<LinkId>(bound.lengths.size()); ++link)
+    file += fmt::format("{}{:.17g}\n", line_start(topology, link), bound.lengths[static_cast<std::size_t>(link)]);
+  return file;
+}
+
+std::string loads_file(const Topology& topology, const FlowBound& bound) {
+  const std::vector<double> capacity = capacities(topology);
+  std::string file = "link,tail,head,bandwidth,load,utilisation\n";
+  for (LinkId link = 0; link < static_cast<LinkId>(bound.loads.size()); ++link) {
+    const auto at = static_cast<std::size_t>(link);
+    file += fmt::format("{}{:.10g},{:.10g},{:.6f}\n", line_start(topology, link), topology.link(link).bandwidth,
+                        bound.loads[at], bound.loads[at] / capacity[at] / bound.time);
+  }
+  return file;
+}
+
+struct Certificate {
+  double claim = 0;  // of the file: 1/F is at least this
+  std::vector<double> lengths;
+};
+
+bool parse_number(std::string_view text, double& value) {
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && rest == text.data() + text.size() && std::isfinite(value);
+}
+
+/// Throws Error with file and line where the file does not give every link of the topology one length >= 0.
+Certificate read_certificate(const std::string& path, const Topology& topology) {
+  std::istringstream in(file_contents(path));
+  Certificate certificate;
+  std::string line;
+  std::size_t number = 0;
+  const auto fault = [&](const std::string& expectation) {
+    return Error(fmt::format("{}:{}: '{}'; expected {}", input_name(path), number, line, expectation));
+  };
+  const auto next = [&] {
+    line.clear();
+    ++number;
+    std::getline(in, line);
+  };
+  next();
+  const std::string start = fmt::format("# alltoall on {}: 1/F >= ", fingerprint(topology));
+  if (!line.starts_with(start) || !parse_number(std::string_view(line).substr(start.size()), certificate.claim))
+    throw fault(fmt::format("'{}' and a number: lengths for {}", start, topology.name()));
+  next();
+  if (line != k_lengths_head) throw fault(fmt::format("'{}'", k_lengths_head));
+  for (LinkId link = 0; link < static_cast<LinkId>(topology.links().size()); ++link) {
+    next();
+    const std::string ends = line_start(topology, link);
+    double length = 0;
+    if (!line.starts_with(ends) || !parse_number(std::string_view(line).substr(ends.size()), length) || length < 0)
+      throw fault(fmt::format("'{}' and a length of 0 or more", ends));
+    certificate.lengths.push_back(length);
+  }
+  next();
+  if (!line.empty()) throw fault(fmt::format("the end: {} has {} links", topology.name(), topology.links().size()));
+  return certificate;
+}
+
+/// Bytes per second of a link of capacity 1.
+double unit_bandwidth(const Topology& topology) {
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const Link& link : topology.links()) slowest = std::min(slowest, link.bandwidth);
+  return slowest;
+}
+
+/// F times this is the goodput of a host in GB/s.
+double gigabytes_per_second(const Topology& topology) {
+  return (topology.hosts() - 1) * unit_bandwidth(topology) / 1e9;
+}
+
+void report_lower(Report& report, const Topology& topology, double time_lower) {
+  const double seconds_per_byte = time_lower / unit_bandwidth(topology);
+  report.add("F_upper", 1 / time_lower, fmt::format("{:.9g}", 1 / time_lower))
+      .add("inverse_F_lower", time_lower, fmt::format("{:.9g}", time_lower))
+      .add("time_lower_bound", seconds_per_byte,
+           fmt::format("{} for one byte from every host to every other", seconds_text(seconds_per_byte)))
+      .add("throughput_bound_GBps", gigabytes_per_second(topology) / time_lower,
+           fmt::format("{:.6g} GB/s out of every host", gigabytes_per_second(topology) / time_lower));
+}
+
+/// Theorem 1 of Basu et al. where it applies: hosts alone, links of equal bandwidth. Hosts of smaller degree than the
+/// largest only make a network slower.
+void report_degree(Report& report, const Topology& topology, const FlowBound& bound) {
+  const std::vector<double> capacity = capacities(topology);
+  if (topology.switches() > 0 || *std::max_element(capacity.begin(), capacity.end()) > 1) return;
+  std::size_t degree = 0;
+  for (NodeId host = 0; host < topology.hosts(); ++host) degree = std::max(degree, topology.links_out(host).size());
+  const double least = theorem_1_time(topology.hosts(), static_cast<int>(degree));
+  report.add("inverse_F_of_degree", least,
+             fmt::format("{:.9g} at least on any network of {} hosts of degree {}; this one takes {:.4g} times as long",
+                         least, topology.hosts(), degree, bound.time / least));
+}
+
+void report_utilisation(Report& report, const Topology& topology, const FlowBound& bound) {
+  std::vector<double> used = capacities(topology);
+  for (std::size_t link = 0; link < used.size(); ++link) used[link] = bound.loads[link] / used[link] / bound.time;
+  const auto [least, most] = std::minmax_element(used.begin(), used.end());
+  const double mean = std::accumulate(used.begin(), used.end(), 0.0) / static_cast<double>(used.size());
+  report.add("utilisation", {{"least", *least}, {"mean", mean}, {"most", *most}},
+             fmt::format("{:.2f}% to {:.2f}% of a link, {:.2f}% on average", 100 * *least, 100 * *most, 100 * mean));
+}
+
+void run_alltoall(const Arguments& arguments, const Topology& topology, Session& session) {
+  SynthesisOptions options;
+  options.gap = arguments.gap;
+  options.seconds = arguments.seconds;
+  options.threads = arguments.threads;
+  options.symmetry = !arguments.no_symmetry;
+  Progress progress(session);
+  options.progress = [&](const FlowBound& bound) {
+    progress.show(fmt::format("1/F between {:.9g} and {:.9g}: gap {:.3g}", bound.time_lower, bound.time, bound.gap()));
+  };
+  const auto began = std::chrono::steady_clock::now();
+  const FlowBound bound = alltoall_bound(topology, options);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  progress.clear();
+
+  // Rounding may put the sides of an exact answer the wrong way round in the last digit.
+  const double gap = std::max(0.0, bound.gap());
+  const bool reached = gap <= arguments.gap;
+  Report report;
+  report.add("collective", "alltoall")
+      .add("topology", topology.name())
+      .add("F", 1 / bound.time, fmt::format("{:.9g}", 1 / bound.time))
+      .add("inverse_F", bound.time, fmt::format("{:.9g}", bound.time));
+  report_lower(report, topology, bound.time_lower);
+  report
+      .add("throughput_GBps", gigabytes_per_second(topology) / bound.time,
+           fmt::format("{:.6g} GB/s out of every host by the flow found", gigabytes_per_second(topology) / bound.time))
+      .add("gap", gap,
+           fmt::format("{:.2g}{}", gap, reached ? "" : fmt::format(", not the {:.2g} asked for", arguments.gap)));
+  report_degree(report, topology, bound);
+  report_utilisation(report, topology, bound);
+  report.add("seconds", seconds, seconds_text(seconds))
+      .add("peak_memory_bytes", peak_memory_bytes(), peak_memory_text());
+  if (!arguments.lengths.empty()) {
+    write_output(arguments.lengths, lengths_file(topology, bound), session);
+    report.add("lengths", arguments.lengths);
+  }
+  if (!arguments.loads.empty()) {
+    write_output(arguments.loads, loads_file(topology, bound), session);
+    report.add("loads", arguments.loads);
+  }
+  report.print(session, arguments.lengths == "-" || arguments.loads == "-" ? "-" : "");
+  if (!reached) session.status = k_examined_is_wrong;
+}
+
+void check_lengths(const Arguments& arguments, const Topology& topology, Session& session) {
+  const Certificate certificate = read_certificate(arguments.check_lengths, topology);
+  const double time_lower = time_lower_bound(topology, certificate.lengths, arguments.threads);
+  if (!(time_lower > 0))
+    throw Error(fmt::format("{}: all lengths are 0; expected one that is not, without it nothing is proved",
+                            input_name(arguments.check_lengths)));
+  const bool holds = certificate.claim <= time_lower * (1 + 1e-9);
+  Report report;
+  report.add("collective", "alltoall").add("topology", topology.name());
+  report_lower(report, topology, time_lower);
+  report.add("claim", certificate.claim, fmt::format("{:.9g}", certificate.claim))
+      .add("valid", holds, holds ? "yes" : "no: the lengths prove less than is claimed");
+  report.print(session);
+  if (!holds) session.status = k_examined_is_wrong;
+}
+
+void run_cuts(Collective collective, const Topology& topology, const Session& session) {
+  Shape shape;
+  shape.collective = collective;
+  shape.ranks = topology.hosts();
+  const BandwidthBound bound = bandwidth_bound(shape, topology);
+  Report report;
+  report.add("collective", name(collective))
+      .add("topology", topology.name())
+      .add("time_lower_bound", bound.seconds_per_byte,
+           fmt::format("{} for each byte of a call", seconds_text(bound.seconds_per_byte)))
+      .add("method", "cuts and sums of links: a true bound, not always reachable")
+      .add("reason", bound.reason.empty() ? "nothing has to move" : bound.reason);
+  report.print(session);
+}
+
+void run(const Arguments& arguments, Session& session) {
+  const Collective collective = collective_argument(arguments.collective);
+  const bool of_alltoall = !arguments.lengths.empty() || !arguments.loads.empty() || !arguments.check_lengths.empty();
+  if (collective != Collective::alltoall && of_alltoall)
+    throw Error(fmt::format("{}: has no lengths or loads; --lengths, --loads and --check-lengths are for alltoall",
+                            arguments.collective));
+  if (!(arguments.gap >= 0)) throw Error(fmt::format("--gap {}; expected a number of 0 or more", arguments.gap));
+  if (!(arguments.seconds >= 0))
+    throw Error(fmt::format("--seconds {}; expected a number of 0 or more", arguments.seconds));
+  if (arguments.threads < 0) throw Error(fmt::format("--threads {}; expected 0 (all) or more", arguments.threads));
+  if (arguments.lengths == "-" && arguments.loads == "-")
+    throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
+  const Topology topology = topology_argument(arguments.topology, arguments.without);
+  if (collective != Collective::alltoall)
+    run_cuts(collective, topology, session);
+  else if (!arguments.check_lengths.empty())
+    check_lengths(arguments, topology, session);
+  else
+    run_alltoall(arguments, topology, session);
+}
+
+}  // namespace
+
+void add_bound(CLI::App& app, Session& session) {
+  CLI::App* command = subcommand(app, session, "bound", "What no schedule of a collective can beat on a network");
+  const auto arguments = std::make_shared<Arguments>();
+  command
+      ->add_option("COLLECTIVE", arguments->collective, "alltoall, allgather, reduce_scatter, allreduce, bcast, reduce")
+      ->required();
+  command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
+  add_without(*command, arguments->without);
+  command->add_option("--gap", arguments->gap, "alltoall: stop when the bounds are this near, relatively")
+      ->capture_default_str();
+  command->add_option("--seconds", arguments->seconds, "alltoall: stop after so many seconds, however near");
+  command->add_option("--threads", arguments->threads, "alltoall: threads; 0: all cores")->capture_default_str();
+  command->add_flag("--no-symmetry", arguments->no_symmetry, "alltoall: treat every host and link on its own");
+  command->add_option("--lengths", arguments->lengths, "alltoall: write the link lengths that prove the bound (CSV)");
+  command->add_option("--loads", arguments->loads, "alltoall: write the load of every link by the flow (CSV)");
+  command->add_option("--check-lengths", arguments->check_lengths, "alltoall: prove the bound of such a file again");
+  command->callback([arguments, &session] { run(*arguments, session); });
+}
+
+}  // namespace colltopo::cli
