@@ -4,59 +4,12 @@
 #include <algorithm>
 #include <iterator>
 
-#include <fmt/format.h>
-
-#include "colltopo/error.h"
-#include "lp/model.h"
+#include "synthesis/flow_columns.h"
 #include "synthesis/parallel.h"
 
 namespace colltopo {
 
 namespace {
-
-/// The columns of one commodity: an amount for every link that may carry it.
-class Commodity {
- public:
-  /// Adds the columns and the rows "what enters a node is at least what leaves it and its demand" (3), (4), (8).
-  /// Links into the source and out of a single target are of no use.
-  Commodity(lp::Model& model, const Topology& topology, NodeId source, NodeId target, double cost,
-            std::span<const LinkAmount> links)
-      : flow_{source, target, {}} {
-    columns_.assign(topology.links().size(), -1);
-    for (const LinkAmount& on : links) {
-      const Link& link = topology.link(on.link);
-      if (link.head == source || link.tail == target) continue;
-      columns_[static_cast<std::size_t>(on.link)] = model.column(cost);
-      flow_.links.push_back({on.link, 0});
-    }
-    std::vector<lp::Term> terms;
-    for (NodeId node = 0; node < topology.nodes(); ++node) {
-      if (node == source) continue;
-      terms.clear();
-      for (const LinkId link : topology.links_in(node))
-        if (column(link) >= 0) terms.push_back({column(link), 1});
-      for (const LinkId link : topology.links_out(node))
-        if (column(link) >= 0) terms.push_back({column(link), -1});
-      const double demand = flow_.demand(topology, node);
-      if (!terms.empty() || demand > 0) model.row(demand, lp::k_infinity, terms);
-    }
-  }
-
-  std::span<const LinkAmount> links() const { return flow_.links; }
-  lp::Column column(LinkId link) const { return columns_[static_cast<std::size_t>(link)]; }
-
-  LinkFlow flow(const lp::Solution& solution) const {
-    LinkFlow flow{flow_.source, flow_.target, {}};
-    for (const LinkAmount& on : flow_.links)
-      if (const double amount = solution.columns[static_cast<std::size_t>(column(on.link))]; amount > 0)
-        flow.links.push_back({on.link, amount});
-    return flow;
-  }
-
- private:
-  LinkFlow flow_;
-  std::vector<lp::Column> columns_;  // [link] -1: none
-};
 
 std::vector<LinkAmount> all_links(const Topology& topology) {
   std::vector<LinkAmount> links(topology.links().size());
@@ -66,17 +19,7 @@ std::vector<LinkAmount> all_links(const Topology& topology) {
 
 lp::Solution solved(const lp::Model& model, const Topology& topology, double seconds) {
   expect_connected(topology);  // then the programmes have an optimum
-  lp::SolveOptions options;
-  options.method = lp::Method::barrier;  // then a vertex: 5 times faster than the simplex methods alone
-  options.seconds = seconds;
-  lp::Solution solution = model.solve(options);
-  if (solution.status == lp::Status::stopped)
-    throw Error(fmt::format("{}: the linear programme of {} variables and {} constraints is not solved after {:g} s",
-                            topology.name(), model.columns(), model.rows(), seconds));
-  if (solution.status != lp::Status::optimal)
-    throw Error(fmt::format("{}: Clp finds no optimum of the linear programme of {} variables and {} constraints",
-                            topology.name(), model.columns(), model.rows()));
-  return solution;
+  return solved_flow(model, topology.name(), seconds);
 }
 
 /// (2), (7): the loads of every class are at most its capacity times T. Returns the first of the rows, one per class.
@@ -91,12 +34,12 @@ lp::Row add_capacities(lp::Model& model, lp::Column time, const std::vector<doub
   return first;
 }
 
-ExactFlow result(const lp::Solution& solution, const std::vector<Commodity>& commodities, lp::Row first_capacity,
+ExactFlow result(const lp::Solution& solution, const std::vector<FlowColumns>& commodities, lp::Row first_capacity,
                  std::size_t classes) {
   ExactFlow exact;
   exact.time = solution.objective;
   exact.flows.reserve(commodities.size());
-  for (const Commodity& commodity : commodities) exact.flows.push_back(commodity.flow(solution));
+  for (const FlowColumns& commodity : commodities) exact.flows.push_back(commodity.flow(solution));
   for (std::size_t c = 0; c < classes; ++c)
     exact.class_lengths.push_back(std::max(0.0, -solution.row_prices[static_cast<std::size_t>(first_capacity) + c]));
   return exact;
@@ -118,12 +61,12 @@ ExactFlow pair_flows(const Topology& topology, double seconds) {
   const std::vector<LinkAmount> links = all_links(topology);
   lp::Model model;
   const lp::Column time = model.column(1);
-  std::vector<Commodity> commodities;
+  std::vector<FlowColumns> commodities;
   std::vector<std::vector<lp::Term>> loads(capacity.size());
   for (NodeId source = 0; source < topology.hosts(); ++source)
     for (NodeId target = 0; target < topology.hosts(); ++target) {
       if (source == target) continue;
-      const Commodity& commodity = commodities.emplace_back(model, topology, source, target, 0.0, links);
+      const FlowColumns& commodity = commodities.emplace_back(model, topology, source, target, 0.0, links);
       for (const LinkAmount& on : commodity.links())
         loads[static_cast<std::size_t>(on.link)].push_back({commodity.column(on.link), 1});
     }
@@ -136,10 +79,10 @@ ExactFlow grouped_flows(const FlowInstance& instance, double seconds) {
   const std::vector<LinkAmount> links = all_links(topology);
   lp::Model model;
   const lp::Column time = model.column(1);
-  std::vector<Commodity> commodities;
+  std::vector<FlowColumns> commodities;
   std::vector<std::vector<lp::Term>> loads(instance.class_capacity.size());
   for (std::size_t i = 0; i < instance.sources.size(); ++i) {
-    const Commodity& commodity =
+    const FlowColumns& commodity =
         commodities.emplace_back(model, topology, instance.sources[i], LinkFlow::k_everybody, 0.0, links);
     for (const LinkAmount& on : commodity.links())
       loads[static_cast<std::size_t>(instance.link_class[static_cast<std::size_t>(on.link)])].push_back(
@@ -151,11 +94,12 @@ ExactFlow grouped_flows(const FlowInstance& instance, double seconds) {
 
 std::vector<LinkFlow> child_flows(const Topology& topology, const LinkFlow& grouped, double seconds) {
   lp::Model model;
-  std::vector<Commodity> commodities;
+  std::vector<FlowColumns> commodities;
   std::vector<std::vector<lp::Term>> loads(grouped.links.size());
   for (NodeId target = 0; target < topology.hosts(); ++target) {
     if (target == grouped.source) continue;
-    const Commodity& commodity = commodities.emplace_back(model, topology, grouped.source, target, 1.0, grouped.links);
+    const FlowColumns& commodity =
+        commodities.emplace_back(model, topology, grouped.source, target, 1.0, grouped.links);
     for (std::size_t i = 0; i < grouped.links.size(); ++i)
       if (const lp::Column column = commodity.column(grouped.links[i].link); column >= 0)
         loads[i].push_back({column, 1});
@@ -167,7 +111,7 @@ std::vector<LinkFlow> child_flows(const Topology& topology, const LinkFlow& grou
   }
   const lp::Solution solution = solved(model, topology, seconds);
   std::vector<LinkFlow> flows;
-  for (const Commodity& commodity : commodities) flows.push_back(commodity.flow(solution));
+  for (const FlowColumns& commodity : commodities) flows.push_back(commodity.flow(solution));
   return flows;
 }
 
