@@ -42,6 +42,7 @@ class MessagePaths {
   const Schedule& schedule_;
   const Topology& topology_;
   ShortestPaths shortest_;
+  std::vector<std::size_t> first_route_;  // [source], and the end
 };
 
 /// [link] load of the messages of one step, or of all (step 0).

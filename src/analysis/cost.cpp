@@ -101,14 +101,23 @@ MessagePaths::MessagePaths(const Schedule& schedule, const Topology& topology)
   if (schedule.shape.ranks != topology.hosts())
     throw Error(fmt::format("{}: {} ranks on {} hosts of {}; rank r runs on host r, so they must be equal",
                             schedule.name, schedule.shape.ranks, topology.hosts(), topology.name()));
+  if (schedule.routes.empty()) return;
+  for (Rank rank = 0; rank <= schedule.shape.ranks; ++rank) {
+    const auto first = std::lower_bound(schedule.routes.begin(), schedule.routes.end(), rank,
+                                        [](const Route& route, Rank source) { return route.source < source; });
+    first_route_.push_back(static_cast<std::size_t>(first - schedule.routes.begin()));
+  }
 }
 
 std::vector<LinkId> MessagePaths::path(const Message& message) const {
   if (schedule_.routes.empty()) return shortest_.path(message.source, message.target);
   const auto key = [](const auto& route) { return std::tuple(route.source, route.target, route.lane); };
-  const auto found = std::lower_bound(schedule_.routes.begin(), schedule_.routes.end(), message,
+  const auto begin = schedule_.routes.begin();
+  const auto source = static_cast<std::size_t>(message.source);
+  const auto end = begin + static_cast<std::ptrdiff_t>(first_route_[source + 1]);
+  const auto found = std::lower_bound(begin + static_cast<std::ptrdiff_t>(first_route_[source]), end, message,
                                       [&](const Route& route, const Message& m) { return key(route) < key(m); });
-  if (found == schedule_.routes.end() || key(*found) != key(message))
+  if (found == end || key(*found) != key(message))
     throw Error(
         fmt::format("{}: no route from {} to {} on lane {}, which step {} uses; a schedule with routes has one for "
                     "every message",

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "colltopo/choice.h"
 #include "colltopo/error.h"
+#include "colltopo/text.h"
 #include "execution/rules.h"
 #include "execution/settings.h"
 
@@ -121,6 +122,28 @@ Candidate ruled_choice(const Rule& rule, Chooser& chooser, const Settings& setti
   return chosen.excluded.empty() ? chosen : fallback;
 }
 
+/// Chunks that each shard, or the vector of bcast and reduce, is cut into; 0: the previous component serves, or a file
+/// that cannot be read.
+Chunk chunks_of(const Candidate& chosen, const Request& request, Rank ranks) {
+  constexpr std::string_view k_file = "file:";
+  if (chosen.algorithm != nullptr) {
+    const Rank root = rooted(request.collective) ? request.root : 0;
+    return chosen.algorithm->chunks({request.collective, ranks, 1, root}, chosen.options);
+  }
+  if (!chosen.name.starts_with(k_file)) return 0;
+  try {
+    return read_header(chosen.name.substr(k_file.size())).shape.chunks;
+  } catch (const Error&) {
+    return 0;
+  }
+}
+
+std::string empty_chunks_text(Chunk chunks, std::size_t bytes) {
+  if (chunks <= 0 || bytes >= static_cast<std::size_t>(chunks)) return "";
+  return fmt::format("chunks: {} of {}: some are empty, and messages of nothing but these are not sent\n", chunks,
+                     counted(bytes, "byte"));
+}
+
 void check(const Arguments& arguments) {
   if (arguments.ranks < 1 || arguments.ranks > k_most_ranks)
     throw Error(fmt::format("--ranks {}; expected 1..{}", arguments.ranks, k_most_ranks));
@@ -158,11 +181,13 @@ void run(const Arguments& arguments, const Session& session) {
                        {"algorithm", chosen.name.starts_with("fallback") ? "fallback" : chosen.name},
                        {"seconds", chosen.seconds},
                        {"reason", why},
+                       {"chunks", chunks_of(chosen, request, arguments.ranks)},
                        {"candidates", candidates_json(candidates)}});
     if (session.json) continue;
-    std::cout << fmt::format("{} of {} on {}, {} per node: {}\nwhy: {}\n", arguments.collective, counted(bytes, "byte"),
-                             counted(static_cast<std::size_t>(arguments.ranks), "rank"), arguments.ranks_per_node,
-                             chosen.name, why);
+    std::cout << fmt::format("{} of {} on {}, {} per node: {}\nwhy: {}\n{}", arguments.collective,
+                             counted(bytes, "byte"), counted(static_cast<std::size_t>(arguments.ranks), "rank"),
+                             arguments.ranks_per_node, chosen.name, why,
+                             empty_chunks_text(chunks_of(chosen, request, arguments.ranks), bytes));
     print_table(candidates, chosen);
     if (bytes != sizes.back()) std::cout << '\n';
   }

@@ -71,14 +71,6 @@ Routing start_of(const GenerateArguments& arguments, const Topology& topology) {
   return carried_over(topology_of_start(start, arguments, topology), routing_of(start), topology);
 }
 
-/// What no all-to-all beats where the method says nothing: distances or cuts.
-double simple_bound(const Topology& topology) {
-  double slowest = 0;  // bytes per second
-  for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
-  const Shape shape{Collective::alltoall, topology.hosts(), 1, 0};
-  return bandwidth_bound(shape, topology).seconds_per_byte * slowest;
-}
-
 Synthesis solve(const RoutingMethod& method, const GenerateArguments& arguments, const Topology& topology,
                 Progress& progress) {
   SynthesisOptions options = arguments.synthesis;
@@ -94,7 +86,14 @@ Synthesis solve(const RoutingMethod& method, const GenerateArguments& arguments,
   const Routing start = start_of(arguments, topology);
   if (start.paths() > 0) options.start = &start;
   progress.show(fmt::format("{} on {}", method.name, topology.name()));
-  return method.make(topology, options);
+  Synthesis synthesis = method.make(topology, options);
+  if (synthesis.bound.time_lower > 0) return synthesis;
+  // A method that does not know how good it is: the optimum is found apart.
+  const double time = synthesis.bound.time;
+  options.start = nullptr;
+  synthesis.bound = alltoall_bound(topology, options);
+  synthesis.bound.time = time;
+  return synthesis;
 }
 
 std::string first_fault(const Schedule& schedule, const Topology& topology, LayerMethod layers) {
@@ -127,7 +126,7 @@ void run(const GenerateArguments& arguments, Session& session) {
   const auto begin = std::chrono::steady_clock::now();
   Synthesis synthesis = solve(method, arguments, topology, progress);
   const double solved_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  const double bound = synthesis.bound.time_lower > 0 ? synthesis.bound.time_lower : simple_bound(topology);
+  const double bound = synthesis.bound.time_lower;
 
   progress.show("cutting shards into chunks");
   const Chunked chunks = chunked(topology, synthesis.routing, most_chunks);
@@ -157,6 +156,9 @@ void run(const GenerateArguments& arguments, Session& session) {
   }
   const double achieved = all_to_all_time(topology, link_loads(schedule, topology));
   report_time(report, achieved, bound);
+  if (const double least = synthesis.time_lower_of_paths; least > 0)
+    report.add("bound_of_paths", least, fmt::format("{:.8g}: no other weights on these paths are faster", least));
+  if (!synthesis.remark.empty()) report.add("remark", synthesis.remark);
   report.add("solve_seconds", solved_s, seconds_text(solved_s)).add("verified", true);
   schedule.bound = fmt::format("all-to-all time {:.8g}, at least {:.8g} shards over the slowest link", achieved, bound);
   generation.write(schedule);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <numeric>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@ namespace {
 struct Arguments {
   std::string file;
   std::string on;
+  bool lossy = false;
 };
 
 std::string properties_text(const Verdict& verdict, Collective collective) {
@@ -25,6 +28,29 @@ std::string properties_text(const Verdict& verdict, Collective collective) {
     text += fmt::format(", keeps rank order: {}, same on all ranks: {}", verdict.keeps_rank_order ? "yes" : "no",
                         verdict.same_on_all_ranks ? "yes" : "no");
   return text + fmt::format(", may run step by step: {}", verdict.stepped ? "yes" : "no");
+}
+
+/// Routes, layers, and what links carry over the whole schedule, next to what the file claims.
+std::string loads_text(const Schedule& schedule, const Topology& topology, const Cost& cost,
+                       nlohmann::ordered_json& properties) {
+  const std::vector<double> loads = link_loads(schedule, topology);
+  if (cost.busiest_link < 0) return "";
+  const double busiest = loads[static_cast<std::size_t>(cost.busiest_link)];
+  const double mean = std::accumulate(loads.begin(), loads.end(), 0.0) / static_cast<double>(loads.size());
+  properties["busiest_link"] = cost.busiest_link;
+  properties["busiest_link_load"] = busiest;
+  properties["mean_link_load"] = mean;
+  std::string text;
+  if (!schedule.routes.empty()) {
+    std::set<std::int32_t> layers;
+    for (const Route& route : schedule.routes) layers.insert(route.layer);
+    properties["routes"] = schedule.routes.size();
+    properties["layers"] = layers.size();
+    text = fmt::format("routes: {} in {}\n", schedule.routes.size(), counted(layers.size(), "layer"));
+  }
+  return text + fmt::format("loads: {:.6g} times the bytes of a call over the busiest link, {}, {:.6g} on average{}\n",
+                            busiest, topology.link_name(cost.busiest_link), mean,
+                            schedule.bound.empty() ? "" : "; the file says: " + schedule.bound);
 }
 
 void run(const Arguments& arguments, Session& session) {
@@ -37,7 +63,8 @@ void run(const Arguments& arguments, Session& session) {
   std::string on_text;
   if (!arguments.on.empty()) {
     const Topology topology = topology_argument(arguments.on);
-    const std::vector<Violation> misfits = verify_on(schedule, topology);
+    const std::vector<Violation> misfits =
+        verify_on(schedule, topology, arguments.lossy ? Fabric::lossy : Fabric::lossless);
     verdict.violations.insert(verdict.violations.end(), misfits.begin(), misfits.end());
     if (misfits.empty()) {
       const Cost cost = cost_of(schedule, topology);
@@ -48,6 +75,7 @@ void run(const Arguments& arguments, Session& session) {
       on_text = fmt::format("on {}: {}; at most {} on a link in a step\n", topology.name(),
                             cost.neighbours_only ? "all messages between neighbours" : "messages pass other hosts",
                             counted(most, "message"));
+      on_text += loads_text(schedule, topology, cost, properties);
     }
   }
   if (!verdict.valid()) session.status = k_examined_is_wrong;
@@ -85,6 +113,7 @@ void add_verify(CLI::App& app, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
   command->add_option("--on", arguments->on, "Also prove that it fits this topology: hosts, paths, routes, layers");
+  command->add_flag("--lossy", arguments->lossy, "The network drops packets: cycles within layers do no harm");
   command->footer("Exit status 1 when it is wrong; each violation is a line with its rank and op.");
   command->callback([arguments, &session] { run(*arguments, session); });
 }

@@ -46,6 +46,7 @@ class Comm {
     Execution execution;
     Tally tally;
     bool stepped = true;  // may run step by step
+    bool said_empty_chunks = false;
     bool input_in_output = false;
     bool copies_input = false;  // MPI_IN_PLACE with a program that is not in-place safe
   };
@@ -107,6 +108,7 @@ class Comm {
   void say_call(Collective collective, const colltopo_call& call, const Served& served) const;
   void keep_for_ever(const Served& served);
   void bind(Served& served, const colltopo_call& call, int segments);
+  void say_empty_chunks(Served& served, const colltopo_call& call) const;
 
   Rank rank_, ranks_;
   colltopo_callbacks callbacks_;

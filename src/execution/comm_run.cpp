@@ -110,6 +110,7 @@ void Comm::bind(Served& served, const colltopo_call& call, int segments) {
                                                   ? std::span<const std::size_t>{}
                                                   : std::span(call.counts, static_cast<std::size_t>(ranks_));
   const Pace pace = served.stepped ? settings_.pace : Pace::free;
+  say_empty_chunks(served, call);
   if (!served.execution.bind({call.count, call.element_size, counts, segments, pace})) return;
   unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   served.execution.for_each_message([&](Rank peer, std::size_t bytes) {
@@ -127,6 +128,21 @@ void Comm::bind(Served& served, const colltopo_call& call, int segments) {
   adds(Counter::messages_between_nodes, messages_between_nodes);
   adds(Counter::bytes_between_nodes, bytes_between_nodes);
   served.tally.bind(per_run);
+}
+
+// Schedules of many chunks are made for large shards; whoever runs them on small ones should know. Said once per plan.
+void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
+  const Shape& shape = served.plan.program().shape();
+  const std::size_t elements = largest_shard(call, ranks_);
+  const bool shards = shape.collective == Collective::alltoall || shape.collective == Collective::allgather ||
+                      shape.collective == Collective::reduce_scatter;
+  const auto chunks = static_cast<std::size_t>(shards ? shape.chunks : shape.classes());
+  if (rank_ != 0 || settings_.verbose == 0 || served.said_empty_chunks || elements == 0 || elements >= chunks) return;
+  served.said_empty_chunks = true;
+  say(1,
+      fmt::format("{}: {} chunks per {}, which has {} elements: at least {} chunks are empty, and messages of nothing "
+                  "but these are not sent",
+                  name(shape.collective), chunks, shards ? "shard" : "vector", elements, chunks - elements));
 }
 
 // The plan is bound to this call. Every call comes through here: what few need is out of line.

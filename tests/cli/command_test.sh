@@ -175,6 +175,62 @@ generate() {
 }
 
 # Whatever the table has: made, proved, written, read and proved again.
+# Every method for all-to-alls of paths: proved, in layers, as fast as it says, the same again.
+routed() {
+  for method in mcf-path fptas sssp ewsp dor; do
+    expect 0 'verified +yes' generate $method torus:3x3 --chunks-max 24 -o $method.sched
+    expect 0 'layers?$' verify $method.sched --on torus:3x3
+    expect_json 'it["valid"] and it["properties"]["layers"] >= 1 and it["properties"]["routes"] >= 72' \
+      verify $method.sched --on torus:3x3
+    "$colltopo" generate $method torus:3x3 --chunks-max 24 -o again.sched >/dev/null
+    cmp -s $method.sched again.sched || fail "$method is not repeatable"
+  done
+  expect_json 'abs(it["F"] - 1/3) < 1e-9 and it["gap"] < 1e-9 and it["chunk_loss"] < 1e-9 and it["layers"] == 1' \
+    generate dor torus:3x3
+  expect_json 'it["gap"] <= 0.02 and it["chunks"] <= 24 and it["verified"] and it["routes"] >= 72 and it["bound"] > 2.9' \
+    generate mcf-path torus:3x3 --chunks-max 24
+  expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost mcf-path.sched torus:3x3 --bytes 1G
+  echo '{"collectives": {"alltoall": [{"rules": [{"alg": "file:ewsp.sched"}]}]}}' >rules.json
+  expect 0 'chunks: 2 of 1 byte: some are empty' explain alltoall --ranks 9 --bytes 1 --rules rules.json
+  expect_json 'it["results"][0]["chunks"] == 2' explain alltoall --ranks 9 --bytes 2 --rules rules.json
+  for layers in lash lash-sequential df-sssp; do
+    expect 0 "\($layers\), each free of cycles" generate ewsp torus:4x4 --layers $layers
+  done
+  expect 0 'none: for networks that drop packets' generate ewsp ring:8 --layers none -o none.sched
+  expect 1 'a lossless network can deadlock' verify none.sched --on ring:8
+  expect 0 'valid' verify none.sched --on ring:8 --lossy
+  expect 0 'ranks +6' generate mcf-path switch:6
+  expect_one_line 2 "--layers 'lush'; expected lash" generate sssp ring:4 --layers lush
+  expect_one_line 2 "--paths 'bounded:x'; expected disjoint" generate mcf-path ring:4 --paths bounded:x
+  expect_one_line 2 'sssp does not do allreduce; it does: alltoall' generate sssp ring:4 -c allreduce
+  expect_one_line 2 'dor on complete:4: ' generate dor complete:4
+  echo '{"hosts": 1, "links": []}' >one.json
+  expect_one_line 2 '1 host; an all-to-all needs at least 2' generate sssp one.json
+}
+
+# Something breaks: a schedule around it, also from the one before; what cannot be is said.
+broken() {
+  "$colltopo" generate mcf-path torus:4x4 -o whole.sched >/dev/null || fail 'cannot make whole.sched'
+  for what in 'link 0-1' 'host 5' 'link 0-1 --without link 2-3 --without host 9'; do
+    expect 0 'verified +yes' generate mcf-path torus:4x4 --without $what -o cold.sched
+    expect 0 'verified +yes' generate mcf-path torus:4x4 --without $what --from whole.sched -o warm.sched
+    expect 0 'net.json' topology torus:4x4 --without $what -o net.json
+    expect 0 'valid' verify warm.sched --on net.json
+  done
+  expect 0 'verified' generate mcf-path torus:4x4/drop-links:0-1 --from whole.sched
+  expect 0 'hosts +15' topology torus:4x4 --without host 5
+  expect_one_line 2 'cut off: 1, 2$' generate sssp ring:6 --without link 0-1 --without link 2-3
+  expect_one_line 2 "no link between 0 and 5" generate sssp torus:4x4 --without link 0-5
+  expect_one_line 2 "no host '16'" generate sssp torus:4x4 --without host 16
+  expect_one_line 2 '--without cable 0-1; expected link A-B or host A' generate sssp torus:4x4 --without cable 0-1
+  expect_one_line 2 '--from whole.sched: made for topology' generate mcf-path torus:5x5 --from whole.sched
+  expect 0 'verified' generate mcf-path torus:4x5 --from whole.sched --from-topology torus:4x4
+  expect_one_line 2 '--from-topology torus:3x3: its fingerprint' \
+    generate mcf-path torus:4x4 --from whole.sched --from-topology torus:3x3
+  "$colltopo" generate tra ring:4 --radix 2 -o tra.sched >/dev/null
+  expect_one_line 2 'it has no routes' generate mcf-path ring:4 --from tra.sched
+}
+
 every_algorithm() {
   local names made=0
   names=$("$colltopo" generate no-such-algorithm ring:4 2>&1 | sed 's/.*one of: *//')

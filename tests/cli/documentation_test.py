@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-VOLATILE = re.compile(r"^(seconds|peak memory) ")
+VOLATILE = re.compile(r"^(seconds|solve seconds|peak memory) ")
 
 
 def steady(lines):

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <fstream>
@@ -518,6 +519,30 @@ TEST(CApi, verbose_names_the_algorithm_its_source_and_reason) {
   });
   EXPECT_THAT(all.said,
               testing::ElementsAre(HasSubstr("1: allreduce of 32 bytes on 2 ranks, 1 nodes: ring (parameter")));
+}
+
+TEST(CApi, more_chunks_than_elements_are_said_once) {
+  const Schedule exchange = schedule_of("exchange", {Collective::alltoall, 2, 4, 0}, [](Rank rank) {
+    ProgramBuilder program({Collective::alltoall, 2, 4, 0}, rank);
+    program.copy({{Buffer::input, 4 * rank, 4}}, {{Buffer::output, 4 * rank, 4}});
+    const Rank peer = 1 - rank;
+    program.step(1);
+    for (const Chunk first : {0, 3}) program.send({{Buffer::input, 4 * peer + first, first == 0 ? 3 : 1}}, peer);
+    for (const Chunk first : {0, 3}) program.recv({{Buffer::output, 4 * peer + first, first == 0 ? 3 : 1}}, peer);
+    return std::move(program).build();
+  });
+  std::ostringstream out;
+  write_schedule(out, exchange);
+  const std::string path = written("c_api_chunks.sched", out.str());
+  Ranks pair(2);
+  pair.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "verbose", "1");
+    colltopo_comm_set(comm, "alltoall_algorithm", ("file:" + path).c_str());
+    for (const int count : {8, 3, 8, 2}) EXPECT_EQ(checked_alltoall(2, rank, comm, count), COLLTOPO_SUCCESS);
+  });
+  const auto says = [](const std::string& line) { return line.find("4 chunks per shard") != std::string::npos; };
+  EXPECT_EQ(std::count_if(pair.said.begin(), pair.said.end(), says), 1);
+  EXPECT_THAT(pair.said, testing::Contains(HasSubstr("which has 3 elements: at least 1 chunks are empty")));
 }
 
 }  // namespace
