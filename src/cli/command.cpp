@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
+#include "colltopo/import.h"
 #include "colltopo/text.h"
 
 namespace colltopo::cli {
@@ -98,11 +99,13 @@ std::string unwritable(const std::string& path) {
   return fmt::format("{}: cannot be written: {}", path, std::strerror(errno));
 }
 
-Topology topology_argument(const std::string& argument) {
-  if (argument == "-" || is_file(argument)) {
-    std::istringstream in(file_contents(argument));
-    return read_topology(in, input_name(argument));
-  }
+Topology topology_argument(const std::string& argument, const std::string& format) {
+  constexpr std::string_view k_switches = "switches:";
+  const bool is_switch_list = argument.starts_with(k_switches);
+  const std::string path = is_switch_list ? argument.substr(k_switches.size()) : argument;
+  if (is_switch_list || path == "-" || is_file(path))
+    return import_topology(file_contents(path), input_name(path), format);
+  if (!format.empty()) throw Error(fmt::format("{}: no such file; --format is for topology files", argument));
   try {
     return topology_of(argument);
   } catch (const Error& error) {
@@ -121,14 +124,15 @@ void add_without(CLI::App& command, std::vector<Breakage>& without) {
       ->type_name("KIND NAME");
 }
 
-Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without) {
+Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without,
+                           const std::string& format) {
   std::vector<std::string> links, hosts;
   for (const auto& [kind, name] : without) {
     if (kind != "link" && kind != "host")
       throw Error(fmt::format("--without {} {}; expected link A-B or host A", kind, name));
     (kind == "link" ? links : hosts).push_back(name);
   }
-  Topology topology = topology_argument(argument);
+  Topology topology = topology_argument(argument, format);
   if (!hosts.empty()) topology = without_hosts(topology, hosts);
   if (!links.empty()) topology = without_links(topology, links);
   return topology;

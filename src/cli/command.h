@@ -59,14 +59,16 @@ void write_output(const std::string& path, const std::string& contents, const Se
 /// Why it could not be written, by errno.
 std::string unwritable(const std::string& path);
 
-/// A topology file, "-" or a spec string.
-Topology topology_argument(const std::string& argument);
+/// A topology file of any known format, "-", "switches:FILE" or a spec string. `format` as import_topology takes it,
+/// for files alone.
+Topology topology_argument(const std::string& argument, const std::string& format = "");
 
 /// Of --without: kind ("link" or "host") and name ("A-B", "A").
 using Breakage = std::pair<std::string, std::string>;
 void add_without(CLI::App& command, std::vector<Breakage>& without);
 /// The same without what is broken: hosts go first.
-Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without);
+Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without,
+                           const std::string& format = "");
 Schedule schedule_argument(const std::string& path);
 Collective collective_argument(const std::string& name);
 /// "1K,64K,1000": counts of bytes; K, M and G are powers of 1024.

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
+#include "colltopo/import.h"
 #include "colltopo/text.h"
 
 namespace colltopo::cli {
@@ -86,8 +87,7 @@ Drawing drawing_of(const Arguments& arguments, bool svg) {
   if (const auto schedule = schedule_in(arguments.subject, contents))
     return schedule_drawing(*schedule, arguments, svg);
   if (arguments.subject != "-") return topology_drawing(topology_argument(arguments.subject), arguments, svg);
-  std::istringstream in(contents);
-  return topology_drawing(read_topology(in, input_name("-")), arguments, svg);
+  return topology_drawing(import_topology(contents, input_name("-")), arguments, svg);
 }
 
 void run(const Arguments& arguments, const Session& session) {

@@ -1,10 +1,11 @@
 // colltopo topology: facts of a network, or its file.
 #include <memory>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "colltopo/error.h"
+#include "colltopo/import.h"
 
 namespace colltopo::cli {
 
@@ -13,7 +14,9 @@ namespace {
 struct Arguments {
   std::string topology;
   std::vector<Breakage> without;
+  std::string format;
   std::string output;
+  std::string to;
 };
 
 std::string range(double least, double most) {
@@ -21,11 +24,11 @@ std::string range(double least, double most) {
 }
 
 void run(const Arguments& arguments, const Session& session) {
-  const Topology topology = topology_argument(arguments.topology, arguments.without);
+  const Topology topology = topology_argument(arguments.topology, arguments.without, arguments.format);
+  if (!arguments.to.empty() && arguments.output.empty()) throw Error("--to needs -o: the file to write, or -");
   if (!arguments.output.empty()) {
-    std::ostringstream file;
-    write_topology(file, topology);
-    write_output(arguments.output, file.str(), session);
+    const std::string to = arguments.to.empty() ? std::string(format_of_file_name(arguments.output)) : arguments.to;
+    write_output(arguments.output, export_topology(topology, to), session);
     if (arguments.output == "-") return;
   }
   const TopologyFacts facts = facts_of(topology);
@@ -66,8 +69,13 @@ void add_topology(CLI::App& app, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
   add_without(*command, arguments->without);
-  command->add_option("-o,--output", arguments->output, "Write the topology as a JSON file");
-  command->footer("Specs:\n" + topology_specs());
+  command->add_option("--format", arguments->format,
+                      "Format of the file, NAME or NAME:OPTION=VALUE,... (default: its contents tell)");
+  command->add_option("-o,--output", arguments->output, "Write the topology; .graphml, .dot, .edges or else JSON");
+  command->add_option("--to", arguments->to, "Format to write, whatever the file's name")
+      ->check(CLI::IsMember({"json", "graphml", "dot", "edges"}));
+  command->footer("Specs:\n" + topology_specs() + "  switches:FILE          a file in one of the formats below\n" +
+                  "File formats and their options:\n" + topology_formats());
   command->callback([arguments, &session] { run(*arguments, session); });
 }
 

@@ -1,6 +1,8 @@
 // The native topology file: a JSON object (docs/command.md, "Topology files").
 #include <istream>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -17,13 +19,46 @@ using nlohmann::json;
 
 constexpr int k_version = 1;
 
+/// Reads a text and counts its lines: the parser has no places of its own.
+class CountingIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = char;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const char*;
+  using reference = const char&;
+
+  CountingIterator(const char* at, std::int64_t& line) : at_(at), line_(&line) {}
+  const char& operator*() const { return *at_; }
+  CountingIterator& operator++() {
+    if (*at_++ == '\n') ++*line_;
+    return *this;
+  }
+  friend bool operator==(const CountingIterator& a, const CountingIterator& b) { return a.at_ == b.at_; }
+  friend bool operator!=(const CountingIterator& a, const CountingIterator& b) { return a.at_ != b.at_; }
+
+ private:
+  const char* at_;
+  std::int64_t* line_;
+};
+
+/// On which line each key of the file's object stands, and each of its links.
+struct Lines {
+  std::map<std::string, std::int64_t> keys;
+  std::vector<std::int64_t> links;
+
+  std::int64_t of(const std::string& key) const { return keys.count(key) > 0 ? keys.at(key) : 1; }
+  std::int64_t of_link(std::size_t link) const { return link < links.size() ? links[link] : of("links"); }
+};
+
 /// A value of the file and its place in it, for messages.
 struct Place {
   const std::string& file;
+  std::int64_t line;
   std::string at;  // "links[3].tail"
 
   [[noreturn]] void refuse(const std::string& fact, std::string_view expected) const {
-    throw Error(fmt::format("{}: {}: {}; expected {}", file, at, fact, expected));
+    throw Error(fmt::format("{}:{}: {}: {}; expected {}", file, line, at, fact, expected));
   }
 };
 
@@ -65,7 +100,11 @@ void add_link(TopologyBuilder& builder, const json& link, const Place& place) {
   const auto head = static_cast<NodeId>(whole_number(member(link, "head", place), place));
   const double bandwidth = link.contains("bandwidth") ? number(link["bandwidth"], place) : k_default_bandwidth;
   const double latency = link.contains("latency") ? number(link["latency"], place) : k_default_latency;
-  builder.link(tail, head, bandwidth, latency);
+  try {
+    builder.link(tail, head, bandwidth, latency);
+  } catch (const Error& error) {  // the builder knows the topology's name only
+    throw Error(fmt::format("{}:{}: {}", place.file, place.line, error.what()));
+  }
 }
 
 void set_grid(TopologyBuilder& builder, const json& grid, const Place& place) {
@@ -78,19 +117,20 @@ void set_grid(TopologyBuilder& builder, const json& grid, const Place& place) {
   builder.grid(std::move(sides), wraps.get<bool>());
 }
 
-Topology topology_in(const json& file, const std::string& file_name) {
-  const Place top{file_name, "top"};
+Topology topology_in(const json& file, const std::string& file_name, const Lines& lines) {
+  const Place top{file_name, 1, "top"};
   if (!file.is_object()) top.refuse("not an object", "{\"colltopo-topology\": 1, ...}");
-  const Place version{file_name, "colltopo-topology"};
+  const auto key = [&](const char* name) { return Place{file_name, lines.of(name), name}; };
+  const Place version = key("colltopo-topology");
   if (whole_number(member(file, "colltopo-topology", top), version) != k_version)
     version.refuse(file["colltopo-topology"].dump(), "version 1, the only one");
 
-  const Place hosts{file_name, "hosts"}, switches{file_name, "switches"}, links{file_name, "links"};
+  const Place hosts = key("hosts"), switches = key("switches"), links = key("links");
   const json& host_list = member(file, "hosts", top);
   const json switch_list = file.contains("switches") ? file["switches"] : json(0);
   std::string name = file_name;
   if (file.contains("name")) {
-    if (!file["name"].is_string()) Place{file_name, "name"}.refuse(file["name"].dump(), "a text");
+    if (!file["name"].is_string()) key("name").refuse(file["name"].dump(), "a text");
     name = file["name"].get<std::string>();
   }
   const std::int64_t host_count = count_of(host_list, hosts);
@@ -101,25 +141,40 @@ Topology topology_in(const json& file, const std::string& file_name) {
   const json& link_list = member(file, "links", top);
   if (!link_list.is_array()) links.refuse(link_list.type_name(), "a list");
   for (std::size_t i = 0; i < link_list.size(); ++i)
-    add_link(builder, link_list[i], Place{file_name, fmt::format("links[{}]", i)});
-  if (file.contains("grid")) set_grid(builder, file["grid"], Place{file_name, "grid"});
+    add_link(builder, link_list[i], Place{file_name, lines.of_link(i), fmt::format("links[{}]", i)});
+  if (file.contains("grid")) set_grid(builder, file["grid"], key("grid"));
   return std::move(builder).build();
 }
 
 }  // namespace
 
 Topology read_topology(std::istream& in, const std::string& file_name) {
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  std::int64_t line = 1;
+  Lines lines;
+  std::string key;
+  const auto note_lines = [&](int depth, json::parse_event_t event, json& parsed) {
+    if (event == json::parse_event_t::key && depth == 1) {
+      key = parsed.get<std::string>();
+      lines.keys[key] = line;
+    }
+    if (event == json::parse_event_t::object_start && depth == 2 && key == "links") lines.links.push_back(line);
+    return true;
+  };
   json file;
   try {
-    file = json::parse(in);
+    const char* const begin = text.data();
+    file = json::parse(CountingIterator(begin, line), CountingIterator(begin + text.size(), line), note_lines);
   } catch (const json::parse_error& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: ...": the part after the bracket is for
-    // people.
+    // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error ...": the part after the place is
+    // for people.
     const std::string what = error.what();
-    throw Error(fmt::format("{}: {}; expected a topology as JSON", file_name, what.substr(what.find(']') + 2)));
+    const std::size_t place = what.find(": ");
+    throw Error(fmt::format("{}:{}: {}; expected a topology as JSON", file_name, line,
+                            place == std::string::npos ? what : what.substr(place + 2)));
   }
   try {
-    return topology_in(file, file_name);
+    return topology_in(file, file_name, lines);
   } catch (const Error& error) {
     const std::string what = error.what();
     if (what.rfind(file_name, 0) == 0) throw;

@@ -1,13 +1,14 @@
-"""documentation_test.py COLLTOPO PAGE [--update]: every example of a page prints what the page says.
+"""documentation_test.py COLLTOPO PAGE [--files FOLDER] [--update]: every example of a page prints what the page says.
 
 Examples are ```console blocks; a line that begins with "$ " is a command, the lines after it are its output. All run in
 one new folder, in order. Lines that say how long something took or how much memory are not compared, nor is any output in
 blocks ```console unchecked, whose commands must only know what they are asked. --update writes what the commands print
-into the page.
+into the page. --files: what the folder has is in the new folder from the beginning.
 """
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +33,8 @@ def main():
     lines = open(page, encoding="utf-8").read().splitlines()
     result, wrong, commands = [], 0, 0
     with tempfile.TemporaryDirectory() as folder:
+        if "--files" in sys.argv:
+            shutil.copytree(sys.argv[sys.argv.index("--files") + 1], folder, dirs_exist_ok=True)
         place = 0
         inside = compared = False
         while place < len(lines):

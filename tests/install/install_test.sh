@@ -29,7 +29,7 @@ project(user LANGUAGES CXX)
 set(CMAKE_CXX_STANDARD 20)
 find_package(colltopo REQUIRED)
 add_executable(user user.cpp)
-target_link_libraries(user colltopo::algorithms colltopo::verify)
+target_link_libraries(user colltopo::algorithms colltopo::verify colltopo::import)
 X
 cp "$source/user.cpp" "$source/user.c" "$work"
 cmake -S "$work" -B "$work/build" -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$opt" >>"$work/log"

@@ -247,12 +247,12 @@ TEST(Topology, file_gives_back_what_was_written) {
 }
 
 TEST(Topology, wrong_files_name_the_place) {
-  EXPECT_THAT(file_error_of("{\n  \"hosts\": 3,\n  oops\n}"), HasSubstr("net.json: parse error at line 3"));
-  EXPECT_THAT(file_error_of("[]"), HasSubstr("net.json: top: not an object"));
-  EXPECT_THAT(file_error_of(R"({"hosts": 2, "links": []})"), HasSubstr("net.json: top: no \"colltopo-topology\""));
+  EXPECT_THAT(file_error_of("{\n  \"hosts\": 3,\n  oops\n}"), HasSubstr("net.json:3: syntax error"));
+  EXPECT_THAT(file_error_of("[]"), HasSubstr("net.json:1: top: not an object"));
+  EXPECT_THAT(file_error_of(R"({"hosts": 2, "links": []})"), HasSubstr("net.json:1: top: no \"colltopo-topology\""));
   EXPECT_THAT(file_error_of(R"({"colltopo-topology": 2, "hosts": 2, "links": []})"), HasSubstr("version 1"));
   EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0}]})"),
-              HasSubstr("net.json: links[0]: no \"head\""));
+              HasSubstr("net.json:1: links[0]: no \"head\""));
   EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0, "head": 7}]})"),
               HasSubstr("link 0 -> 7 leaves the topology; nodes are 0..1"));
   EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 1, "head": 1}]})"),
