@@ -52,6 +52,7 @@ class HopTimes {
       for (std::size_t k = 0; k < path.links.size(); ++k)
         if (topology.is_host(topology.link(path.links[k]).head)) ends.push_back(static_cast<std::uint32_t>(k) + 1);
       // Hops in the first steps.
+      if (!(path.weight > 0)) continue;
       Way way{i, HopSteps(ends.size()), path.weight};
       std::iota(way.steps.begin(), way.steps.end(), std::uint16_t{0});
       pairs_.back().ways.push_back(std::move(way));

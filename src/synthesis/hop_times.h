@@ -13,7 +13,8 @@ namespace colltopo {
 Step most_hops(const Topology& topology, const Routing& routing);
 
 /// In at most `steps` steps, or as many as the longest path has hops if that is more, beginning with the weights that
-/// the paths have. Stops when the sum of U_t is at most `good_enough`, when it gets no better, or after `seconds`.
+/// the paths have; those of weight 0 wait to be chosen. Stops when the sum of U_t is at most `good_enough`, when it
+/// gets no better, or after `seconds`.
 SteppedFlow with_hop_times(const Topology& topology, const Routing& paths, Step steps, double good_enough,
                            double seconds);
 

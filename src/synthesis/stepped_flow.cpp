@@ -1,11 +1,13 @@
 // How a network gets its stepped flow: by the programme where that is small, by times for the hops of paths elsewhere.
+#include <algorithm>
 #include <chrono>
 
-#include "synthesis/candidate_paths.h"
 #include "synthesis/exact_flow.h"
 #include "synthesis/expanded_graph.h"
 #include "synthesis/hop_times.h"
-#include "synthesis/path_flow.h"
+#include "synthesis/parallel.h"
+#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/path_sets.h"
 #include "synthesis/stepped_programme.h"
 
 namespace colltopo {
@@ -47,6 +49,50 @@ void raise_steps(const Topology& topology, Step fewest, double good_enough, Step
   }
 }
 
+/// For every pair the paths of a flow without steps that have at most `most_links`, with their weights made to sum to
+/// 1, and others of weight 0: all of that length, or shortest ones where those are too many.
+Routing choices(const Topology& topology, const Routing& flow, int most_links, int threads) {
+  const std::size_t most = flow.paths() > 20'000 ? 16 : 64;  // of a pair
+  const auto hosts = static_cast<std::size_t>(topology.hosts());
+  std::vector<std::size_t> first_of(hosts + 1, flow.paths());
+  for (std::size_t i = flow.paths(); i-- > 0;) first_of[static_cast<std::size_t>(flow.path(i).source)] = i;
+
+  std::vector<Routing> of_source(hosts);
+  for_each_index(hosts, threads, [&](std::size_t index, unsigned) {
+    const auto source = static_cast<NodeId>(index);
+    const PathsFrom from(topology, source);
+    Routing& choices = of_source[index] = Routing(topology.hosts());
+    std::size_t next = first_of[index];
+    for (NodeId target = 0; target < topology.hosts(); ++target) {
+      if (target == source) continue;
+      PathList list = from.bounded(target, most_links, most);
+      if (list.capped) list = from.shortest(target, most);
+      std::vector<double> weights(list.paths.size(), 0);
+      double sum = 0;
+      for (; next < flow.paths() && flow.path(next).source == source && flow.path(next).target == target; ++next) {
+        const WeightedPath path = flow.path(next);
+        if (path.links.size() > static_cast<std::size_t>(most_links)) continue;
+        sum += path.weight;
+        const Path links(path.links.begin(), path.links.end());
+        const auto known = std::find(list.paths.begin(), list.paths.end(), links);
+        if (known == list.paths.end()) {
+          list.paths.push_back(links);
+          weights.push_back(path.weight);
+        } else {
+          weights[static_cast<std::size_t>(known - list.paths.begin())] += path.weight;
+        }
+      }
+      if (!(sum > 0)) sum = weights.front() = 1;
+      for (std::size_t i = 0; i < weights.size(); ++i) choices.add(source, target, weights[i] / sum, list.paths[i]);
+    }
+  });
+  Routing all(topology.hosts());
+  for (const Routing& some : of_source)
+    for (std::size_t i = 0; i < some.paths(); ++i)
+      all.add(some.path(i).source, some.path(i).target, some.path(i).weight, some.path(i).links);
+  return all;
+}
+
 }  // namespace
 
 SteppedSynthesis stepped_flow(const Topology& topology, const SynthesisOptions& options) {
@@ -74,14 +120,13 @@ SteppedSynthesis stepped_flow(const Topology& topology, const SynthesisOptions& 
   of_paths.gap = options.gap / 4;
   of_paths.seconds = options.seconds / 2;
   of_paths.progress = {};
-  of_paths.path_set = PathSet::bounded;
+  FlowSolution unstepped = path_gauss_seidel(whole_instance(topology), of_paths);
+  synthesis.bound.lengths = std::move(unstepped.class_lengths);
+  synthesis.bound.time_lower = time_lower_bound(topology, synthesis.bound.lengths, options.threads);
+  const double good_enough = synthesis.bound.time_lower * (1 + options.gap);
   const int diameter = facts_of(topology).diameter;
-  of_paths.most_links = diameter + (diameter + fewest - 1) / fewest;  // through switches a hop is several links
-  const Routing paths = candidate_paths(topology, of_paths).paths;
-  FlowBound bound = best_weights(topology, paths, of_paths).bound;
-  synthesis.bound.lengths = std::move(bound.lengths);
-  synthesis.bound.time_lower = bound.time_lower;
-  const double good_enough = bound.time_lower * (1 + options.gap);
+  const int most_links = diameter + (diameter + fewest - 1) / fewest;  // through switches a hop is several links
+  const Routing paths = choices(topology, unstepped.routing, most_links, options.threads);
   raise_steps(topology, most_hops(topology, paths), good_enough, synthesis, options,
               [&](Step steps) { return with_hop_times(topology, paths, steps, good_enough, seconds_left()); });
   return synthesis;
