@@ -51,44 +51,109 @@ double time_lower_of_paths(const Topology& topology, const Routing& paths, std::
   return volume > 0 ? (sum + shortest) / volume : 0;
 }
 
-Synthesis best_weights(const Topology& topology, const Routing& paths, const SynthesisOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
-  const FlowInstance instance = whole_instance(topology);
-  FlowSweep flow(instance, options.threads, options.seed);
-  LinkPotential& potential = flow.potential();
-  flow.start_from(paths);
+namespace {
 
-  Synthesis synthesis;
-  constexpr double k_first_beta = 10, k_last_beta = 1e8;  // beyond, rounding hides what a step gains
-  double beta = k_first_beta;
-  for (int round = 0;; ++round) {
-    const double time = potential.largest();
-    potential.set(beta, time);
-    const std::vector<double> lengths(potential.lengths().begin(), potential.lengths().end());
-    const double lower = sum_of_shortest(flow.pools(), lengths, options.threads) / potential.volume();
-    // The gap is smoothing (largest load over the mean one) and lack of balance (mean load over the bound).
-    const bool too_smooth = potential.mean() / lower < time / potential.mean();
-    constexpr int k_rounds_between_bounds = 4;
-    if (round % k_rounds_between_bounds == 0) {
-      const double unrestricted = flow.sum_of_distances(lengths) / potential.volume();
-      if (unrestricted > synthesis.bound.time_lower) {
-        synthesis.bound.time_lower = unrestricted;
-        synthesis.bound.lengths = lengths;
+constexpr double k_first_beta = 10;
+constexpr double k_fine_beta = 40;
+constexpr double k_fine_gap = 0.06;         // where fine rounds begin
+constexpr double k_duality_part = 0.7;      // duality below this part of smoothing: the flow fits the potential
+constexpr int k_sweeps = 2;                 // of a round
+constexpr int k_rounds_between_bounds = 4;  // on all routings
+constexpr double k_highest_floor = 0.007, k_lowest_floor = 1e-12, k_floor_part = 0.1;  // of priors
+// Weights that have not come nearer by this part in so many rounds do not get any nearer.
+constexpr double k_progress = 0.02;
+constexpr int k_patience = 300;
+
+/// Rounds as those of path_gauss_seidel(), on paths that stay the same.
+class Rounds {
+ public:
+  Rounds(const Topology& topology, const Routing& paths, const SynthesisOptions& options)
+      : topology_(topology),
+        options_(options),
+        instance_(whole_instance(topology)),
+        flow_(instance_, options.threads, options.seed) {
+    flow_.start_from(paths);
+  }
+
+  Synthesis run() {
+    bool fits = certify();
+    while (!finished()) {
+      sharpen(fits);
+      for (int i = 0; i < k_sweeps; ++i) {
+        potential().set(beta_, potential().largest());
+        flow_.sweep_pools();
+      }
+      fits = certify();
+    }
+    synthesis_.routing = flow_.routing();
+    synthesis_.bound.time = all_to_all_time(topology_, link_loads(topology_, synthesis_.routing));
+    return std::move(synthesis_);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  LinkPotential& potential() { return flow_.potential(); }
+  double gap_of_paths() const { return synthesis_.bound.time / synthesis_.time_lower_of_paths - 1; }
+
+  /// Both bounds by the lengths of the moment. Returns whether the flow fits the potential.
+  bool certify() {
+    FlowBound& bound = synthesis_.bound;
+    bound.time = potential().largest();
+    potential().set(beta_, bound.time);
+    const double volume = potential().volume(), mean = potential().mean();
+    const double lower = sum_of_shortest(flow_.pools(), potential().lengths(), options_.threads) / volume;
+    if (round_ % k_rounds_between_bounds == 0) {
+      const double of_all = flow_.sum_of_distances(potential().lengths()) / volume;
+      if (of_all > bound.time_lower) {
+        bound.time_lower = of_all;
+        bound.lengths.assign(potential().lengths().begin(), potential().lengths().end());
       }
     }
-    synthesis.time_lower_of_paths = std::max({synthesis.time_lower_of_paths, synthesis.bound.time_lower, lower});
-    synthesis.bound.time = time;
-    if (options.progress) options.progress(synthesis.bound);
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-    if (synthesis.bound.gap() <= options.gap || time / synthesis.time_lower_of_paths - 1 <= options.gap / 4 ||
-        elapsed.count() > options.seconds || beta > k_last_beta)
-      break;
-    if (too_smooth) beta *= 2;
-    flow.sweep_pools();
+    synthesis_.time_lower_of_paths = std::max({synthesis_.time_lower_of_paths, bound.time_lower, lower});
+    if (options_.progress) options_.progress(bound);
+    return mean - lower < k_duality_part * (bound.time - mean);
   }
-  synthesis.routing = flow.routing();
-  synthesis.bound.time = all_to_all_time(topology, link_loads(topology, synthesis.routing));
-  return synthesis;
+
+  void sharpen(bool fits) {
+    if (!fine_ && gap_of_paths() <= k_fine_gap) {
+      fine_ = true;
+      beta_ = k_fine_beta;
+    } else if (!fine_ && fits) {
+      beta_ *= 2;
+    } else if (fits) {
+      potential().absorb(std::clamp(k_floor_part * gap_of_paths(), k_lowest_floor, k_highest_floor));
+    }
+  }
+
+  bool finished() {
+    ++round_;
+    if (gap_of_paths() < nearest_ * (1 - k_progress)) {
+      nearest_ = gap_of_paths();
+      nearest_round_ = round_;
+    }
+    return synthesis_.bound.gap() <= options_.gap || gap_of_paths() <= options_.gap / 4 ||
+           round_ - nearest_round_ > k_patience ||
+           std::chrono::duration<double>(Clock::now() - began_).count() > options_.seconds;
+  }
+
+  const Topology& topology_;
+  const SynthesisOptions& options_;
+  const Clock::time_point began_ = Clock::now();
+  const FlowInstance instance_;
+  FlowSweep flow_;
+  Synthesis synthesis_;
+  double beta_ = k_first_beta;
+  bool fine_ = false;
+  int round_ = 0;
+  int nearest_round_ = 0;
+  double nearest_ = std::numeric_limits<double>::infinity();  // the smallest gap so far
+};
+
+}  // namespace
+
+Synthesis best_weights(const Topology& topology, const Routing& paths, const SynthesisOptions& options) {
+  return Rounds(topology, paths, options).run();
 }
 
 namespace {
