@@ -5,7 +5,7 @@
 //   colltopo-bench-alltoall METHOD TOPOLOGY [gap=0.01] [seconds=60] [epsilon=0.05] [threads=1] [symmetry=0]
 //                           [paths=disjoint|shortest|bounded]
 //
-// METHOD is one of the routing method table, `gauss-seidel`, `optimum` (both bounds, no paths) or `theorem-1` (the
+// METHOD is one of the routing method table, `optimum` (both bounds, no paths) or `theorem-1` (the
 // bound of any regular graph of as many hosts and links).
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +15,6 @@
 
 #include "colltopo/error.h"
 #include "colltopo/synthesis.h"
-#include "synthesis/path_gauss_seidel.h"
 
 namespace {
 
@@ -67,13 +66,9 @@ FlowBound bound_by(const std::string& name, const Topology& topology, const Synt
   if (name == "optimum") return colltopo::alltoall_bound(topology, options);
   if (name == "theorem-1") {
     FlowBound bound;
-    bound.time = bound.time_lower = colltopo::regular_graph_time_lower_bound(
-        topology.hosts(), static_cast<int>(topology.links_out(topology.hosts() - 1).size()));
+    bound.time = bound.time_lower =
+        colltopo::theorem_1_time(topology.hosts(), static_cast<int>(topology.links_out(topology.hosts() - 1).size()));
     return bound;
-  }
-  if (name == "gauss-seidel") {
-    const colltopo::FlowSolution flow = path_gauss_seidel(colltopo::whole_instance(topology), options);
-    return {flow.time, flow.time_lower, {}};
   }
   const colltopo::RoutingMethod* method = colltopo::routing_method_named(name);
   if (method == nullptr) throw colltopo::Error("no method '" + name + "'");
