@@ -204,7 +204,7 @@ routed() {
   expect_one_line 2 "--paths 'bounded:x'; expected disjoint" generate mcf-path ring:4 --paths bounded:x
   expect_one_line 2 'sssp does not do allreduce; it does: alltoall' generate sssp ring:4 -c allreduce
   expect_one_line 2 'dor on complete:4: ' generate dor complete:4
-  echo '{"hosts": 1, "links": []}' >one.json
+  echo '{"colltopo-topology": 1, "name": "one", "hosts": ["a"], "switches": [], "links": []}' >one.json
   expect_one_line 2 '1 host; an all-to-all needs at least 2' generate sssp one.json
 }
 
