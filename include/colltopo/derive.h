@@ -23,6 +23,10 @@ Program reduce_scatter_from(const Program& allgather, Step steps);
 /// reduce_scatter_from(allgather), then the allgather, whose steps follow the first half's.
 Program allreduce_from(const Program& allgather, Step steps);
 
+/// The same with an allgather of its own for each half, or the same on other lanes: `backward`, of `steps` steps, is
+/// reversed.
+Program allreduce_from(const Program& backward, const Program& forward, Step steps);
+
 /// reduce to the root from a bcast.
 Program reduce_from(const Program& bcast, Step steps);
 

@@ -160,16 +160,24 @@ Program reduce_scatter_from(const Program& allgather, Step steps) {
   return std::move(program).build();
 }
 
-Program allreduce_from(const Program& allgather, Step steps) {
-  require(allgather, Collective::allgather);
-  const Shape from = allgather.shape();
+Program allreduce_from(const Program& allgather, Step steps) { return allreduce_from(allgather, allgather, steps); }
+
+Program allreduce_from(const Program& backward, const Program& forward, Step steps) {
+  require(backward, Collective::allgather);
+  require(forward, Collective::allgather);
+  const Shape from = forward.shape();
+  const Rank rank = forward.rank();
+  if (backward.shape() != from || backward.rank() != rank)
+    throw Error(
+        fmt::format("rank {}: both halves of an allreduce must have its shape; one is of rank {}, {} ranks and "
+                    "{} chunks, the other of {} ranks and {} chunks",
+                    rank, backward.rank(), backward.shape().ranks, backward.shape().chunks, from.ranks, from.chunks));
   const Shape shape{Collective::allreduce, from.ranks, from.chunks, 0};
-  const Rank rank = allgather.rank();
   ProgramBuilder program(shape, rank);
   const Run own{Buffer::output, rank * from.chunks, from.chunks};
-  Reversal(allgather, program, from.ranks * from.chunks, own, own.first).run(steps);
-  for (std::size_t i = 0; i < allgather.size(); ++i) {
-    const Op op = allgather.op(i);
+  Reversal(backward, program, from.ranks * from.chunks, own, own.first).run(steps);
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    const Op op = forward.op(i);
     if (op.action == Action::copy) continue;
     Runs runs;
     for (const Run& run : op.action == Action::send ? op.source : op.target) runs.push_back(in_vector(from, rank, run));
