@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "colltopo/schedule.h"
 #include "colltopo/topology.h"
 
 namespace colltopo {
@@ -61,5 +62,68 @@ struct FixedForest {
 
 /// Throws Error as forest_optimum() does, and when `trees` is less than 1.
 FixedForest fixed_forest(const Topology& topology, std::int64_t trees, int threads = 0);
+
+/// Part of a tree's edge: `chunks` of the tree's take this route.
+struct TreePart {
+  std::int32_t route = 0;  // of the packing
+  Chunk chunks = 0;
+};
+
+/// From a host to another, through switches.
+struct TreeEdge {
+  NodeId tail = 0;
+  NodeId head = 0;
+  std::int32_t depth = 1;        // of its head; roots have 0
+  std::uint32_t first_part = 0;  // of the packing; its parts carry all chunks of the tree, in order
+  std::uint32_t parts = 0;
+};
+
+/// Spans all hosts. `chunks` trees alike, each of which carries one chunk of the root's shard.
+struct Tree {
+  NodeId root = 0;
+  Chunk chunks = 0;
+  std::vector<TreeEdge> edges;  // an edge's tail is the root or the head of one before
+};
+
+/// Trees and the routes that they take: (source, target) increasing, those of a pair numbered by their lanes.
+struct Packing {
+  std::vector<Tree> trees;  // by root
+  std::vector<TreePart> parts;
+  std::vector<Route> routes;
+
+  std::int32_t height() const;
+};
+
+struct Forest {
+  FixedForest achieved;    // by broadcasts; its `trees` are the chunks of a shard
+  FixedForest reductions;  // likewise; as fast where as much bandwidth enters every node as leaves it
+  Packing out;             // trees that broadcast
+  /// Trees that reduce: those of a broadcast in the network with all links turned round, the routes being of this one,
+  /// from head to tail. Empty where every link has one of equal bandwidth the other way: there the trees of `out`
+  /// serve.
+  Packing in;
+};
+
+/// Up to so many trees per host the optimum's are packed where nobody says how many; else the best of fewer than ten.
+inline constexpr std::int64_t k_most_trees_default = 128;
+
+struct ForestOptions {
+  std::int64_t trees = 0;  // per host; 0: the optimum's, if they are not more than k_most_trees_default
+  bool few = false;        // with trees = 0: the best of fewer than ten (section 4.5)
+  int threads = 0;         // 0: all; trees are the same for any number
+};
+
+/// Throws Error as fixed_forest() does, and where switches of unequal bandwidth in and out cannot be left out.
+Forest pack_forest(const Topology& topology, const ForestOptions& options = {});
+
+/// One message per part of a tree's edge, in the step of its depth; rank r runs on host r. reduce_scatter and reduce
+/// run trees backwards, allreduce is reduce_scatter and then allgather; `root` is that of bcast and reduce, which take
+/// the trees of that host. Throws Error for alltoall.
+Schedule forest_schedule(const Topology& topology, const Forest& forest, Collective collective, Rank root = 0);
+
+/// The network of a group of hosts, renumbered in order. The others relay as switches do, or they are gone with their
+/// links, which throws Error when the group is cut apart.
+enum class Others : std::uint8_t { gone, relay };
+Topology group_topology(const Topology& machine, const std::vector<bool>& takes_part, Others others);
 
 }  // namespace colltopo

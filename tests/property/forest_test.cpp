@@ -1,0 +1,176 @@
+// Forests on networks of every kind: packed, proved, run on numbers, and no link loaded above the bound.
+#include <algorithm>
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "colltopo/cost.h"
+#include "colltopo/error.h"
+#include "colltopo/forest.h"
+#include "schedules.h"
+#include "switched_networks.h"
+
+namespace colltopo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr Collective k_collectives_of_trees[] = {Collective::allgather, Collective::reduce_scatter,
+                                                 Collective::allreduce, Collective::bcast, Collective::reduce};
+
+double busiest_s_per_byte(const Schedule& schedule, const Topology& topology) {
+  const std::vector<double> loads = link_loads(schedule, topology);
+  double busiest = 0;
+  for (std::size_t link = 0; link < loads.size(); ++link)
+    busiest = std::max(busiest, loads[link] / topology.links()[link].bandwidth);
+  return busiest;
+}
+
+/// Proved, on its network, and as fast as the forest says: the count of an allreduce is `ranks` shards.
+void expect_right(const Topology& topology, const Forest& forest, Collective collective, Rank root) {
+  SCOPED_TRACE(topology.name() + " " + std::string(name(collective)));
+  const Schedule schedule = forest_schedule(topology, forest, collective, root);
+  EXPECT_THAT(schedule, Verifies());
+  const std::vector<Violation> misfits = verify_on(schedule, topology);
+  EXPECT_TRUE(misfits.empty()) << to_string(misfits.front());
+  const double spread = forest.achieved.seconds_per_byte(), reduced = forest.reductions.seconds_per_byte();
+  const double bound = collective == Collective::allreduce ? (spread + reduced) / topology.hosts()
+                       : reduces(collective)               ? reduced
+                                                           : spread;
+  EXPECT_LE(busiest_s_per_byte(schedule, topology), bound * (1 + 1e-9));
+}
+
+void expect_all_right(const Topology& topology, const ForestOptions& options = {}) {
+  const Forest forest = pack_forest(topology, options);
+  for (const Collective collective : k_collectives_of_trees)
+    expect_right(topology, forest, collective, topology.hosts() / 2);
+}
+
+TEST(Forest, of_gpu_boxes_is_proved_and_loads_no_link_above_the_bound) {
+  for (const char* spec : {"dgx-a100:1", "dgx-a100:2", "dgx-a100:3", "mi250:1", "mi250:2:8"})
+    expect_all_right(topology_of(spec));
+}
+
+TEST(Forest, of_usual_networks_is_proved_and_loads_no_link_above_the_bound) {
+  for (const char* spec : {"ring:5", "torus:3x3", "mesh:2x3", "hypercube:3", "complete:4", "kautz:7:2", "fattree:4",
+                           "switch:6", "xpander:12:3:1", "hyperx:3x3"})
+    expect_all_right(topology_of(spec));
+}
+
+TEST(Forest, of_random_switched_networks_is_proved_and_loads_no_link_above_the_bound) {
+  std::mt19937 random(5);
+  for (unsigned seed = 0; seed < 40; ++seed) {
+    const auto hosts = static_cast<NodeId>(2 + random() % 7), switches = static_cast<NodeId>(random() % 6);
+    const Topology topology = switched_network(hosts, switches, static_cast<int>(random() % 12), seed);
+    expect_all_right(topology);
+    expect_all_right(topology, {.trees = 1 + static_cast<std::int64_t>(seed % 3)});
+  }
+}
+
+TEST(Forest, moves_the_right_values) {
+  for (unsigned seed = 0; seed < 6; ++seed) {
+    const Topology topology = switched_network(static_cast<NodeId>(3 + seed % 4), 3, 5, 100 + seed);
+    const Forest forest = pack_forest(topology, {.few = true});
+    for (const Collective collective : k_collectives_of_trees)
+      EXPECT_TRUE(runs_right_every_way(forest_schedule(topology, forest, collective, 1), seed));
+  }
+}
+
+TEST(Forest, attains_the_optimum_or_what_its_number_of_trees_allows) {
+  const Topology boxes = topology_of("mi250:2:8");
+  const ForestOptimum optimum = forest_optimum(boxes);
+  const Forest best = pack_forest(boxes);
+  EXPECT_EQ(best.achieved.trees, optimum.trees);
+  EXPECT_NEAR(
+      busiest_s_per_byte(forest_schedule(boxes, best, Collective::allgather), boxes) / optimum.seconds_per_byte(), 1,
+      1e-9);
+  const Forest few = pack_forest(boxes, {.few = true});
+  EXPECT_LT(few.achieved.trees, 10);
+  for (std::int64_t trees = 1; trees < 10; ++trees)
+    EXPECT_LE(few.achieved.seconds_per_byte(), fixed_forest(boxes, trees).seconds_per_byte());
+}
+
+TEST(Forest, takes_the_best_of_few_trees_where_the_optimum_needs_very_many) {
+  TopologyBuilder builder("a slow and a fast way", 3);
+  for (const auto& [a, b, bandwidth] :
+       {std::tuple(0, 1, 1.001e9), std::tuple(1, 2, 2.003e9), std::tuple(2, 0, 3.007e9)})
+    builder.link(a, b, bandwidth).link(b, a, bandwidth);
+  const Topology topology = std::move(builder).build();
+  ASSERT_GT(forest_optimum(topology).trees, k_most_trees_default);
+  EXPECT_LT(pack_forest(topology).achieved.trees, 10);
+}
+
+TEST(Forest, of_a_kautz_graph_reduces_along_links_that_go_one_way) {
+  const Topology topology = topology_of("kautz:9:2");
+  const Forest forest = pack_forest(topology);
+  EXPECT_THAT(forest.in.trees, ::testing::SizeIs(forest.out.trees.size()));
+  for (const Collective collective : k_collectives_of_trees)
+    EXPECT_TRUE(runs_right_every_way(forest_schedule(topology, forest, collective, 4)));
+}
+
+TEST(Forest, is_the_same_on_any_number_of_threads) {
+  const Topology topology = topology_of("mi250:2:8");
+  EXPECT_EQ(forest_schedule(topology, pack_forest(topology, {.threads = 1}), Collective::allreduce),
+            forest_schedule(topology, pack_forest(topology, {.threads = 3}), Collective::allreduce));
+}
+
+TEST(Forest, of_a_hundred_and_twenty_eight_gpus_has_trees_of_height_two) {
+  EXPECT_EQ(pack_forest(topology_of("dgx-a100:16")).out.height(), 2);
+}
+
+TEST(ForestGroup, relays_through_switches_and_through_others_if_they_may) {
+  const Topology boxes = topology_of("mi250:2");
+  std::vector<bool> first_eight;
+  for (NodeId host = 0; host < boxes.hosts(); ++host) first_eight.push_back(host % 16 < 8);
+  const Topology apart = group_topology(boxes, first_eight, Others::gone);
+  const Topology together = group_topology(boxes, first_eight, Others::relay);
+  EXPECT_EQ(apart.hosts(), 16);
+  EXPECT_EQ(together.hosts(), 16);
+  EXPECT_DOUBLE_EQ(forest_optimum(apart).seconds_per_byte(),
+                   forest_optimum(topology_of("mi250:2:8")).seconds_per_byte());
+  EXPECT_LT(forest_optimum(together).seconds_per_byte(), forest_optimum(apart).seconds_per_byte());
+  expect_all_right(together, {.few = true});
+}
+
+TEST(ForestGroup, that_is_cut_apart_without_the_others_is_refused) {
+  const std::vector<bool> ends{true, false, true, false};
+  EXPECT_THAT([&] { group_topology(topology_of("ring:4"), ends, Others::gone); },
+              ThrowsMessage<Error>(HasSubstr("ring:4")));
+  EXPECT_EQ(group_topology(topology_of("ring:4"), ends, Others::relay).hosts(), 2);
+}
+
+/// Links one way, of unequal bandwidth: a ring through all nodes in a random order, and more.
+Topology one_way_network(NodeId hosts, NodeId switches, int more, unsigned seed) {
+  std::mt19937 random(seed);
+  TopologyBuilder builder("random one-way network", hosts, switches);
+  std::vector<NodeId> ring;
+  for (NodeId node = 0; node < hosts + switches; ++node) ring.push_back(node);
+  std::ranges::shuffle(ring, random);
+  const auto bandwidth = [&] { return 1e9 * static_cast<double>(1 + random() % 3); };
+  for (std::size_t i = 0; i < ring.size(); ++i) builder.link(ring[i], ring[(i + 1) % ring.size()], bandwidth());
+  for (int i = 0; i < more; ++i) {
+    const std::size_t tail = random() % ring.size(), head = random() % ring.size();
+    if (tail != head) builder.link(ring[tail], ring[head], bandwidth());
+  }
+  return std::move(builder).build();
+}
+
+TEST(Forest, of_one_way_networks_is_right_or_refused_for_a_node_of_unequal_bandwidth) {
+  int right = 0, refused = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const Topology topology = one_way_network(4, static_cast<NodeId>(seed % 4), 8, seed);
+    try {
+      expect_all_right(topology, {.few = true});
+      ++right;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("differ; trees through switches need as much bandwidth into every node"));
+      ++refused;
+    }
+  }
+  EXPECT_GT(right, 20);
+  EXPECT_GT(refused, 0);
+}
+
+}  // namespace
+}  // namespace colltopo
