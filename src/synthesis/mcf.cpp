@@ -17,6 +17,7 @@ namespace colltopo {
 namespace {
 
 constexpr double k_flow_part = 0.6;            // of the gap is the flow's, the rest is for merging
+constexpr double k_flow_part_of_start = 0.9;   // a routing to start from has been merged
 constexpr double k_gauss_seidel_gap = 1e-4;    // the interior point is the faster one beyond
 constexpr std::size_t k_most_classes = 12000;  // of an interior point: 1.2 GB for its matrix
 
@@ -26,7 +27,7 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   const FlowInstance instance = whole_instance(topology);
   SynthesisOptions own = options;
-  own.gap = k_flow_part * options.gap;
+  own.gap = (options.start == nullptr ? k_flow_part : k_flow_part_of_start) * options.gap;
   const bool refine = own.gap < k_gauss_seidel_gap && instance.class_capacity.size() <= k_most_classes;
   SynthesisOptions first = own;
   if (refine) first.gap = k_gauss_seidel_gap;

@@ -5,8 +5,9 @@
 
 namespace colltopo {
 
-/// Of `options`: gap, seconds, threads, seed, start, progress. The result depends on none of the threads. Throws Error
-/// naming hosts that cannot reach the others.
+/// Of `options`: gap, seconds, threads, seed, start (its paths that exist here are kept), progress. Stops also when
+/// many rounds have come no nearer, which happens below 1e-6: look at the gap of the result. The result is the same for
+/// any number of threads, unless the seconds end it. Throws Error naming hosts that cannot reach the others.
 FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOptions& options);
 
 }  // namespace colltopo
