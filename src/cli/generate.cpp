@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -17,15 +18,37 @@ namespace colltopo::cli {
 
 namespace {
 
-std::array<GenerateKind, 2> kinds() { return {closed_forms(), routings()}; }
+std::array<GenerateKind, 3> kinds() { return {closed_forms(), routings(), stepped_flows()}; }
+
+/// Of how many processes that mpirun started this is which.
+struct Launch {
+  int rank = 0;
+  int ranks = 1;
+};
+
+Launch launch() {
+  const auto number = [](const char* name, int otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::atoi(text);
+  };
+  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr)
+    return {number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1)};
+  return {number("PMI_RANK", 0), number("PMI_SIZE", 1)};
+}
 
 void run(const GenerateArguments& arguments, Session& session) {
+  // Equal processes that write the same file would destroy it.
+  const Launch launched = launch();
+  if (launched.rank > 0) return;
+  if (launched.ranks > 1)
+    std::cerr << fmt::format("colltopo: started {} times; rank 0 generates, the others have ended\n", launched.ranks);
   std::string names;
   for (const GenerateKind& kind : kinds()) {
-    if (kind.makes(arguments.algorithm)) return kind.run(arguments, session);
+    for (const std::string& name : kind.names()) {
+      if (name == arguments.algorithm) return kind.run(arguments, session);
+      names += " " + name;
+    }
   }
-  for (const Algorithm& algorithm : algorithms()) names += fmt::format(" {}", algorithm.name);
-  for (const RoutingMethod& method : routing_methods()) names += fmt::format(" {}", method.name);
   throw Error(fmt::format("algorithm '{}' is unknown; expected one of:{}", arguments.algorithm, names));
 }
 

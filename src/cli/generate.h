@@ -38,7 +38,7 @@ struct GenerateArguments {
 
 /// One kind of algorithms.
 struct GenerateKind {
-  bool (*makes)(const std::string& algorithm);
+  std::vector<std::string> (*names)();
   /// Lines for the help text.
   std::string (*algorithms)();
   void (*add_options)(CLI::App& command, GenerateArguments& arguments);
@@ -46,6 +46,7 @@ struct GenerateKind {
 };
 GenerateKind closed_forms();
 GenerateKind routings();
+GenerateKind stepped_flows();
 
 /// A run of the command: begun before the work, ended with the time and memory that it took.
 class Generation {

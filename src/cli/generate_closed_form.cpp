@@ -195,8 +195,12 @@ void add_options(CLI::App& command, GenerateArguments& arguments) {
 }  // namespace
 
 GenerateKind closed_forms() {
-  return {[](const std::string& algorithm) { return algorithm_named(algorithm) != nullptr; }, algorithm_lines,
-          add_options, run};
+  return {[] {
+            std::vector<std::string> names;
+            for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
+            return names;
+          },
+          algorithm_lines, add_options, run};
 }
 
 }  // namespace colltopo::cli

@@ -17,22 +17,32 @@ using RouteId = std::uint32_t;
 // How often lash-sequential fills the layers again: more seldom saves one. Nor more often than takes a few seconds
 // where routes are many and so long that they need a lot of layers.
 constexpr int k_most_refills = 16;
-constexpr double k_most_trials = 2e8;  // of a dependency in a layer
+constexpr double k_most_trials = 5e7;  // of a dependency in a layer
 
 constexpr std::array<std::string_view, 4> k_names{"none", "lash", "lash-sequential", "df-sssp"};
 
-/// Each route, in this order, into the first layer that takes it.
-std::vector<std::int32_t> first_fit(const Dependencies& dependencies, RouteLinks routes,
-                                    const std::vector<RouteId>& order) {
+struct Filled {
+  std::vector<std::int32_t> layer_of;             // [route]
+  std::vector<std::vector<std::int32_t>> orders;  // [layer] of links, as AcyclicLayer::order()
+};
+
+/// Each route, in this order, into the first layer that takes it. `orders`: what the first layers begin with.
+Filled first_fit(const Dependencies& dependencies, RouteLinks routes, const std::vector<RouteId>& order,
+                 std::vector<std::vector<std::int32_t>> orders = {}) {
   std::vector<AcyclicLayer> layers;
   std::vector<std::int32_t> layer_of(routes.size(), 0);
   for (const RouteId route : order) {
     std::size_t layer = 0;
     while (layer < layers.size() && !layers[layer].take(routes[route])) ++layer;
-    if (layer == layers.size()) layers.emplace_back(dependencies).take(routes[route]);
+    if (layer == layers.size()) {
+      layers.emplace_back(dependencies, layer < orders.size() ? std::move(orders[layer]) : std::vector<std::int32_t>());
+      layers.back().take(routes[route]);
+    }
     layer_of[route] = static_cast<std::int32_t>(layer);
   }
-  return layer_of;
+  orders.clear();
+  for (const AcyclicLayer& layer : layers) orders.push_back(layer.order());
+  return {std::move(layer_of), std::move(orders)};
 }
 
 std::vector<RouteId> order_given(RouteLinks routes) {
@@ -46,7 +56,7 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
   std::vector<RouteId> order = order_given(routes);
   std::stable_sort(order.begin(), order.end(),
                    [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
-  std::vector<std::int32_t> layer_of = first_fit(dependencies, routes, order);
+  Filled filled = first_fit(dependencies, routes, order);
 
   // Part of a layer without cycles has none either, so layers that are filled again with their routes, one layer's
   // after the other's, never need more than before (iterated greedy colouring, Culberson 1992).
@@ -55,18 +65,22 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
   for (const auto& route : routes) dependencies_of_routes += static_cast<double>(route.size());
   double trials = 0;
   for (int pass = 0; pass < k_most_refills; ++pass) {
-    const std::int32_t layers = layers_in(layer_of);
+    const std::int32_t layers = layers_in(filled.layer_of);
     trials += layers * dependencies_of_routes;
     if (layers <= 1 || trials > k_most_trials) break;
     std::vector<std::int32_t> turn(static_cast<std::size_t>(layers));
     for (std::int32_t layer = 0; layer < layers; ++layer) turn[static_cast<std::size_t>(layer)] = layers - 1 - layer;
     for (std::size_t i = turn.size(); pass % 2 == 1 && i > 1; --i) std::swap(turn[i - 1], turn[random() % i]);
     std::stable_sort(order.begin(), order.end(), [&](RouteId a, RouteId b) {
-      return turn[static_cast<std::size_t>(layer_of[a])] < turn[static_cast<std::size_t>(layer_of[b])];
+      return turn[static_cast<std::size_t>(filled.layer_of[a])] < turn[static_cast<std::size_t>(filled.layer_of[b])];
     });
-    layer_of = first_fit(dependencies, routes, order);
+    // The routes of a layer whose turn it is agree with the order of links that they had there.
+    std::vector<std::vector<std::int32_t>> orders(turn.size());
+    for (std::size_t layer = 0; layer < turn.size(); ++layer)
+      orders[static_cast<std::size_t>(turn[layer])] = std::move(filled.orders[layer]);
+    filled = first_fit(dependencies, routes, order, std::move(orders));
   }
-  return layer_of;
+  return filled.layer_of;
 }
 
 /// One layer of DF-SSSP: a depth-first search that breaks every cycle it meets.
@@ -118,14 +132,14 @@ class CycleBreaking {
     push(root);
     while (!stack_.empty()) {
       const LinkId held = stack_.back();
-      if (next_[at(held)] == dependencies_.count_of(held)) {
+      if (next_[at(held)] == dependencies_.wanted(held).size()) {
         colour_[at(held)] = Colour::black;
         stack_.pop_back();
         continue;
       }
-      const DependencyId dependency = dependencies_.first_of(held) + next_[at(held)]++;
-      if (uses_[dependency] == 0) continue;
-      const LinkId wanted = dependencies_.wanted(held, dependency);
+      const DependencyId place = next_[at(held)]++;
+      if (uses_[dependencies_.first_of(held) + place] == 0) continue;
+      const LinkId wanted = dependencies_.wanted(held)[place];
       if (colour_[at(wanted)] == Colour::white)
         push(wanted);
       else if (colour_[at(wanted)] == Colour::grey)
@@ -189,12 +203,12 @@ std::optional<LayerMethod> layer_method_named(std::string_view name) {
 }
 
 std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes, LayerMethod method) {
-  const Dependencies dependencies(topology);
+  const Dependencies dependencies(topology.links().size(), routes);
   switch (method) {
     case LayerMethod::none:
       break;
     case LayerMethod::lash:
-      return first_fit(dependencies, routes, order_given(routes));
+      return first_fit(dependencies, routes, order_given(routes)).layer_of;
     case LayerMethod::lash_sequential:
       return lash_sequential(dependencies, routes);
     case LayerMethod::df_sssp:
@@ -209,25 +223,17 @@ std::int32_t layers_in(std::span<const std::int32_t> layers) {
 
 LinkId link_in_cycle(const Topology& topology, RouteLinks routes) {
   // Kahn: links that nothing waits for are taken away until none is left, or only cycles and what they wait for.
-  const Dependencies dependencies(topology);
-  std::vector<bool> present(dependencies.size(), false);
+  const Dependencies dependencies(topology.links().size(), routes);
   std::vector<std::uint32_t> holders(dependencies.links(), 0);
-  for (const auto& route : routes)
-    for (std::size_t i = 1; i < route.size(); ++i) {
-      const DependencyId dependency = dependencies.between(route[i - 1], route[i]);
-      if (present[dependency]) continue;
-      present[dependency] = true;
-      ++holders[static_cast<std::size_t>(route[i])];
-    }
   std::vector<LinkId> free;
+  for (std::size_t link = 0; link < holders.size(); ++link)
+    for (const LinkId wanted : dependencies.wanted(static_cast<LinkId>(link)))
+      ++holders[static_cast<std::size_t>(wanted)];
   for (std::size_t link = 0; link < holders.size(); ++link)
     if (holders[link] == 0) free.push_back(static_cast<LinkId>(link));
   for (std::size_t i = 0; i < free.size(); ++i)
-    for (DependencyId d = dependencies.first_of(free[i]);
-         d < dependencies.first_of(free[i]) + dependencies.count_of(free[i]); ++d) {
-      const LinkId wanted = dependencies.wanted(free[i], d);
-      if (present[d] && --holders[static_cast<std::size_t>(wanted)] == 0) free.push_back(wanted);
-    }
+    for (const LinkId wanted : dependencies.wanted(free[i]))
+      if (--holders[static_cast<std::size_t>(wanted)] == 0) free.push_back(wanted);
   const auto held = std::find_if(holders.begin(), holders.end(), [](std::uint32_t count) { return count > 0; });
   return held == holders.end() ? -1 : static_cast<LinkId>(held - holders.begin());
 }

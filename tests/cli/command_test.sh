@@ -204,8 +204,29 @@ routed() {
   expect_one_line 2 "--paths 'bounded:x'; expected disjoint" generate mcf-path ring:4 --paths bounded:x
   expect_one_line 2 'sssp does not do allreduce; it does: alltoall' generate sssp ring:4 -c allreduce
   expect_one_line 2 'dor on complete:4: ' generate dor complete:4
-  echo '{"hosts": 1, "links": []}' >one.json
+  echo '{"colltopo-topology": 1, "name": "one", "hosts": ["a"], "switches": [], "links": []}' >one.json
   expect_one_line 2 '1 host; an all-to-all needs at least 2' generate sssp one.json
+}
+
+# Time steps: hosts forward, chunks wait in scratch.
+stepped() {
+  expect 0 'verified +yes' generate mcf-steps torus:3x3 -o steps.sched
+  expect 0 'valid' verify steps.sched --on torus:3x3
+  expect 0 'may run step by step: yes' verify steps.sched
+  expect_json 'it["steps"] >= 2 and it["gap"] < 0.02 and abs(it["bound"] - 3) < 1e-6' generate mcf-steps torus:3x3
+  expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost steps.sched torus:3x3 --bytes 1G
+  expect 0 'verified +yes' generate mcf-steps ring:6 --without link 0-1
+  expect_one_line 2 'mcf-steps begins with no routes' generate mcf-steps torus:3x3 --from steps.sched
+  expect_one_line 2 'mcf-steps does not do allgather' generate mcf-steps torus:3x3 -c allgather
+}
+
+# Several processes would write one file: the first does.
+launched() {
+  OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 expect 0 '^$' generate ewsp ring:6 -o launched.sched
+  [ ! -e launched.sched ] || fail 'rank 1 has written a file'
+  OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 expect 0 'started 2 times; rank 0 generates' \
+    generate ewsp ring:6 -o launched.sched
+  expect 0 valid verify launched.sched
 }
 
 # Something breaks: a schedule around it, also from the one before; what cannot be is said.

@@ -1,0 +1,203 @@
+// Requests, starts, proofs and reports of schedules that are made from flows.
+#include "cli/generate_flow.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "colltopo/chunking.h"
+#include "colltopo/cost.h"
+#include "colltopo/error.h"
+#include "colltopo/routed.h"
+#include "colltopo/verify.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+void read_path_set(const std::string& text, SynthesisOptions& options) {
+  if (text == "disjoint" || text == "shortest") {
+    options.path_set = text == "disjoint" ? PathSet::disjoint : PathSet::shortest;
+    return;
+  }
+  options.path_set = PathSet::bounded;
+  constexpr std::string_view k_bounded = "bounded:";
+  const char* const end = text.data() + text.size();
+  if (text == "bounded") return;
+  const bool has_length = text.starts_with(k_bounded);
+  const auto [rest, error] =
+      std::from_chars(text.data() + (has_length ? k_bounded.size() : 0), end, options.most_links);
+  if (!has_length || error != std::errc() || rest != end || options.most_links < 1)
+    throw Error(fmt::format("--paths '{}'; expected disjoint, shortest, bounded or bounded:LINKS", text));
+}
+
+LayerMethod layer_method_argument(const std::string& text) {
+  if (const auto method = layer_method_named(text)) return *method;
+  throw Error(fmt::format("--layers '{}'; expected lash, lash-sequential, df-sssp or none", text));
+}
+
+/// What a schedule was made for, tried on all networks that it may be of: the one at hand, that before anything broke,
+/// and those that a spec is without its last modifiers ("torus:8x8" of "torus:8x8/drop-links:3:1").
+Topology topology_of_start(const Schedule& start, const GenerateArguments& arguments, const Topology& topology) {
+  if (!arguments.from_topology.empty()) {
+    Topology given = topology_argument(arguments.from_topology);
+    if (fingerprint(given) == start.topology) return given;
+    throw Error(fmt::format("--from-topology {}: its fingerprint is {}; {} was made for {}", given.name(),
+                            fingerprint(given), arguments.from, start.topology));
+  }
+  if (fingerprint(topology) == start.topology) return topology;
+  if (arguments.topology != "-") {
+    std::string spec = arguments.topology;
+    for (;;) {
+      Topology candidate = topology_argument(spec);
+      if (fingerprint(candidate) == start.topology) return candidate;
+      const std::size_t modifier = spec.find(':') == std::string::npos ? std::string::npos : spec.rfind('/');
+      if (modifier == std::string::npos) break;
+      spec.resize(modifier);
+    }
+  }
+  throw Error(
+      fmt::format("--from {}: made for topology {}, which is neither {} nor that before anything broke; "
+                  "--from-topology says which it is",
+                  arguments.from, start.topology.empty() ? "unknown" : start.topology, topology.name()));
+}
+
+std::string first_fault(const Schedule& schedule, const Topology& topology, LayerMethod layers) {
+  if (const Verdict verdict = verify(schedule); !verdict.valid()) return to_string(verdict.violations.front());
+  const Fabric fabric = layers == LayerMethod::none ? Fabric::lossy : Fabric::lossless;
+  const std::vector<Violation> misfits = verify_on(schedule, topology, fabric);
+  return misfits.empty() ? "" : to_string(misfits.front());
+}
+
+/// How many.
+std::int32_t put_into_layers(Schedule& schedule, const Topology& topology, LayerMethod method) {
+  std::vector<std::span<const LinkId>> routes;
+  routes.reserve(schedule.routes.size());
+  for (const Route& route : schedule.routes) routes.emplace_back(route.links);
+  const std::vector<std::int32_t> layers = layers_of(topology, RouteLinks(routes), method);
+  for (std::size_t i = 0; i < layers.size(); ++i) schedule.routes[i].layer = layers[i];
+  return layers_in(layers);
+}
+
+/// The time of the schedule itself in shards over the slowest link: the busiest links of all steps together.
+double time_of(const Schedule& schedule, const Topology& topology) {
+  double slowest = 0;  // bytes per second
+  for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
+  double s_per_byte = 0;
+  for (const StepCost& step : cost_of(schedule, topology).steps) s_per_byte += step.busiest_link_s_per_byte;
+  return s_per_byte * slowest;
+}
+
+void report_time(Report& report, double achieved, double bound) {
+  const double gap = bound > 0 ? achieved / bound - 1 : 0;
+  report.add("F", achieved > 0 ? 1 / achieved : 0, fmt::format("{:.8g}", achieved > 0 ? 1 / achieved : 0))
+      .add("achieved", achieved, fmt::format("{:.8g} shards over the slowest link's bandwidth (1/F)", achieved))
+      .add("bound", bound, fmt::format("{:.8g}", bound))
+      .add("gap", gap, fmt::format("{:.2f}%", 100 * gap));
+}
+
+}  // namespace
+
+FlowRequest flow_request(const GenerateArguments& arguments, Generation& generation) {
+  if (!arguments.collective.empty() && collective_argument(arguments.collective) != Collective::alltoall)
+    throw Error(fmt::format("{} does not do {}; it does: alltoall", arguments.algorithm, arguments.collective));
+  FlowRequest request;
+  request.layers = layer_method_argument(arguments.layers);
+  request.most_chunks = arguments.most_chunks > 0 ? arguments.most_chunks : k_most_chunks_default;
+  request.synthesis = arguments.synthesis;
+  request.synthesis.symmetry = !arguments.no_symmetry;
+  read_path_set(arguments.path_set, request.synthesis);
+  request.synthesis.progress = [&generation, algorithm = arguments.algorithm](const FlowBound& bound) {
+    generation.progress.show(fmt::format("{}: time {:.6g}, at least {:.6g}: gap {:.2f}%", algorithm, bound.time,
+                                         bound.time_lower, 100 * bound.gap()));
+  };
+  return request;
+}
+
+Topology flow_topology(const Generation& generation) {
+  Topology topology = generation.topology();
+  if (topology.hosts() < 2)
+    throw Error(fmt::format("{}: {} host; an all-to-all needs at least 2", topology.name(), topology.hosts()));
+  expect_connected(topology);
+  return topology;
+}
+
+Routing start_of(const GenerateArguments& arguments, const Topology& topology) {
+  if (arguments.from.empty()) return {};
+  const Schedule start = schedule_argument(arguments.from);
+  if (start.routes.empty())
+    throw Error(fmt::format("--from {}: it has no routes; expected a schedule of routes", arguments.from));
+  return carried_over(topology_of_start(start, arguments, topology), routing_of(start), topology);
+}
+
+void finish(Generation& generation, Schedule schedule, const Topology& topology, LayerMethod method,
+            const FlowFigures& figures) {
+  generation.progress.show("finding layers");
+  const std::int32_t layers = put_into_layers(schedule, topology, method);
+  generation.progress.show("verifying");
+  const std::string fault = first_fault(schedule, topology, method);
+
+  Report& report = generation.report;
+  report.add("name", schedule.name)
+      .add("collective", std::string(name(schedule.shape.collective)))
+      .add("ranks", schedule.shape.ranks)
+      .add("topology", topology.name())
+      .add("steps", schedule.steps())
+      .add("chunks", schedule.shape.chunks, fmt::format("{} per shard", schedule.shape.chunks))
+      .add("chunk_loss", figures.chunk_loss, fmt::format("{:.3f}%", 100 * figures.chunk_loss))
+      .add("routes", schedule.routes.size());
+  if (method == LayerMethod::none)
+    report.add("layers", layers, "none: for networks that drop packets");
+  else
+    report.add("layers", layers, fmt::format("{} ({}), each free of cycles", layers, name(method)));
+  if (!fault.empty()) {
+    generation.reject(fault);
+    return generation.end();
+  }
+  const double achieved = time_of(schedule, topology);
+  report_time(report, achieved, figures.bound);
+  report.add("solve_seconds", figures.solve_s, seconds_text(figures.solve_s)).add("verified", true);
+  schedule.bound =
+      fmt::format("all-to-all time {:.8g}, at least {:.8g} shards over the slowest link", achieved, figures.bound);
+  generation.write(schedule);
+  generation.end();
+}
+
+void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
+  const std::string group = "Flows and paths";
+  SynthesisOptions& synthesis = arguments.synthesis;
+  command.add_option("--gap", synthesis.gap, "Stop when the time is proved to be this near the optimum; 0.01 is 1%")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--seconds", synthesis.seconds, "Or when this much time has passed")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  command.add_option("--threads", synthesis.threads, "0: all cores")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str()
+      ->group(group);
+  command.add_flag("--no-symmetry", arguments.no_symmetry, "Do not look for symmetries of the network")->group(group);
+  command.add_option("--seed", synthesis.seed, "Of what is left to chance")->capture_default_str()->group(group);
+  command.add_option("--paths", arguments.path_set, "mcf-path, ilp: disjoint, shortest, bounded or bounded:LINKS")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--epsilon", synthesis.epsilon, "fptas: its accuracy")
+      ->check(CLI::Range(1e-6, 0.5))
+      ->capture_default_str()
+      ->group(group);
+  command
+      .add_option("--chunks-max", arguments.most_chunks, fmt::format("Per shard; default {}", k_most_chunks_default))
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  command.add_option("--layers", arguments.layers, "lash, lash-sequential, df-sssp or none")
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--from", arguments.from, "A schedule to begin with: of this network or of it unbroken")
+      ->group(group);
+  command.add_option("--from-topology", arguments.from_topology, "What --from was made for, if it is another network")
+      ->group(group);
+}
+
+}  // namespace colltopo::cli

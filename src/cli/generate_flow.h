@@ -1,0 +1,40 @@
+// What the kinds of generate share that find a flow first: options, the network, where to begin, layers, proof and
+// report.
+#pragma once
+
+#include <string>
+
+#include "cli/generate.h"
+#include "colltopo/layers.h"
+
+namespace colltopo::cli {
+
+void add_flow_options(CLI::App& command, GenerateArguments& arguments);
+
+/// What the options say, once they are known to make sense.
+struct FlowRequest {
+  LayerMethod layers = LayerMethod::lash_sequential;
+  Chunk most_chunks = 0;
+  SynthesisOptions synthesis;  // with progress on the terminal
+};
+/// Must not outlive `generation`.
+FlowRequest flow_request(const GenerateArguments& arguments, Generation& generation);
+
+/// The network, of at least two hosts that all reach each other.
+Topology flow_topology(const Generation& generation);
+
+/// The routing of --from on the network at hand; empty without --from.
+Routing start_of(const GenerateArguments& arguments, const Topology& topology);
+
+/// How the schedule came about.
+struct FlowFigures {
+  double bound = 0;  // the least time of an all-to-all
+  double chunk_loss = 0;
+  double solve_s = 0;
+};
+
+/// Puts the routes into layers, proves the schedule, reports it, and writes it when it is right.
+void finish(Generation& generation, Schedule schedule, const Topology& topology, LayerMethod layers,
+            const FlowFigures& figures);
+
+}  // namespace colltopo::cli
