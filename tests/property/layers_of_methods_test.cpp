@@ -1,5 +1,5 @@
-// How many layers the routes of every method need on the topologies of Basu et al., section 5.2: LASH-sequential at most
-// 4 (5.5), which verify proves from the schedule.
+// How many layers the routes of every method need on the topologies of Basu et al., section 5.2: LASH-sequential at
+// most 4 (5.5), which verify proves from the schedule.
 #include <gmock/gmock.h>
 
 #include "colltopo/cost.h"
