@@ -15,8 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double k_coarse_gap = 3e-3;           // Gauss-Seidel alone is the faster one down to this
-constexpr double k_start_gap = 5e-3;            // of the interior point's start
+constexpr double k_coarse_gap = 1e-4;           // Gauss-Seidel alone is the faster one down to this
+constexpr double k_start_gap = 1e-3;            // of the interior point's start
 constexpr double k_fine_gap = 1e-9;             // of small instances, where it costs nothing
 constexpr double k_small_pairs = 20000;         // an instance of so many pairs
 constexpr std::size_t k_small_classes = 400;    // and classes is small

@@ -16,14 +16,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int k_most_iterations = 300;
-constexpr int k_patience = 15;           // iterations without gain before rounding is held responsible
+constexpr int k_patience = 20;           // iterations without gain before rounding is held responsible
 constexpr double k_rounding = 1e-12;     // products that sum to less than this part of the time are nothing to gain
 constexpr double k_kept = 0.995;         // of the way to the boundary
+constexpr double k_first_gap = 1e-2;     // made by the products to begin with: nearer to the boundary no step is long
 constexpr double k_least_product = 0.3;  // of what begins, over the mean
 constexpr double k_first_share = 0.05;   // of its pair's demand, for a path that comes late
-constexpr double k_least_saving = 0.01;  // of the gap: by how much a new path must be shorter
-constexpr double k_too_long = 10;        // a path so many gaps longer than its pair's shortest is dropped
-constexpr double k_nothing = 0.1;        // if it carries less than this part of the gap, and of 1% as well
+constexpr double k_least_saving = 0.01;  // of the gap of products: by how much a new path must be shorter
+constexpr double k_too_long = 10;        // a path so many such gaps longer than its pair's shortest is dropped
+constexpr double k_nothing = 0.1;        // if it carries less than this part of it, and of 1%, as well
 constexpr double k_no_path = 1e-9;       // shares below this are left out of the routing
 
 std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
@@ -42,6 +43,10 @@ class InteriorPoint {
  private:
   const std::vector<double>& capacity() const { return instance_.class_capacity; }
   double gap() const { return best_upper_ / best_lower_ - 1; }
+  /// About how many products there are.
+  double count() const { return static_cast<double>(capacity().size() + 2 * now_.active.size()); }
+  /// The gap that the products alone make: that of the iterate when it is feasible and lacks no path.
+  double products() const { return mean_ * count() / best_lower_; }
 
   void begin(const FlowSolution& start);
   void open();
@@ -64,7 +69,7 @@ class InteriorPoint {
   Iterate now_;
   double lower_ = 0, upper_ = 0;  // by the lengths and flows of now_
   double mean_ = 0;               // of the products of flows and slacks with their lengths
-  double least_mean_ = std::numeric_limits<double>::infinity();  // at the last gain
+  double least_mean_ = 0;         // at the last gain
   double best_lower_ = 0, best_upper_ = 0;
   std::vector<double> best_lengths_, best_flow_;
   int iteration_ = 0, last_gain_ = 0;
@@ -92,8 +97,8 @@ void InteriorPoint::drop_empty_paths() {
     double shortest = columns_.length(columns_.first(pair), now_.lengths);
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p))
       shortest = std::min(shortest, columns_.length(p, now_.lengths));
-    const double limit = shortest * (1 + k_too_long * gap());
-    const double nothing = std::min(k_nothing * gap(), 0.01) * columns_.demand(pair);
+    const double limit = shortest * (1 + k_too_long * products());
+    const double nothing = std::min(k_nothing * products(), 0.01) * columns_.demand(pair);
     columns_.drop(pair, [&](PathId p) {
       const bool empty = now_.flow[at(p)] < nothing && columns_.length(p, now_.lengths) > limit;
       if (empty) now_.flow[at(p)] = now_.reduced[at(p)] = 0;
@@ -108,7 +113,7 @@ void InteriorPoint::drop_empty_paths() {
 void InteriorPoint::price() {
   double volume = 0;
   for (std::size_t c = 0; c < capacity().size(); ++c) volume += now_.lengths[c] * capacity()[c];
-  const double saving = best_lower_ > 0 ? std::clamp(k_least_saving * gap(), 1e-13, 1e-3) : 0;
+  const double saving = best_lower_ > 0 ? std::clamp(k_least_saving * products(), 1e-13, 1e-3) : 0;
   lower_ = pricing_.price(now_.lengths, now_.reduced, saving) / volume;
   for (const PathPricing::Found& found : pricing_.found()) {
     const bool only = columns_.paths_of(found.pair) == 0;
@@ -189,8 +194,7 @@ void InteriorPoint::keep_best() {
     best_upper_ = upper_;
     best_flow_ = now_.flow;
   }
-  const double products = mean_ * static_cast<double>(capacity().size() + 2 * now_.active.size());
-  if (gap() < 0.9 * before || (mean_ < 0.9 * least_mean_ && products > k_rounding * best_lower_)) {
+  if (gap() < 0.9 * before || (mean_ < 0.9 * least_mean_ && products() > k_rounding)) {
     last_gain_ = iteration_;
     least_mean_ = mean_;
   }
@@ -214,7 +218,8 @@ void InteriorPoint::open() {
   price();
   measure();
   keep_best();
-  mean_ = (upper_ - lower_) / static_cast<double>(capacity().size() + 2 * now_.active.size());
+  mean_ = std::max(upper_ - lower_, k_first_gap * lower_) / count();
+  least_mean_ = mean_;
   now_.top = upper_ * 1.001;
   for (std::size_t c = 0; c < capacity().size(); ++c)
     now_.lengths[c] = std::max(now_.lengths[c], k_least_product * mean_ / (now_.top * capacity()[c]));
