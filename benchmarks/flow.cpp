@@ -26,14 +26,14 @@ struct Case {
 };
 
 const std::vector<Case> k_cases = {
-    {"kautz:256:4", true, 1e-2},       {"kautz:256:4", true, 1e-9},   {"kautz:1000:4", true, 1e-2},
-    {"kautz:1000:4", true, 1e-3},      {"kautz:1000:4", true, 1e-6},  {"kautz:1000:4", true, 1e-9},
-    {"kautz:4096:4", true, 1e-2},      {"kautz:4096:4", true, 5e-3},  {"torus:64x64", true, 1e-9},
-    {"torus:16x16x16", true, 1e-9},    {"hypercube:12", true, 1e-9},  {"torus:32x64", true, 1e-6},
-    {"kautz:100:4", false, 1e-2},      {"kautz:100:4", false, 1e-6},  {"kautz:256:4", false, 1e-2},
-    {"kautz:256:4", false, 1e-6},      {"kautz:512:4", false, 1e-2},  {"kautz:512:4", false, 1e-3},
-    {"kautz:1000:4", false, 1e-2},     {"kautz:1000:4", false, 5e-3}, {"jellyfish:1000:4", false, 1e-2},
-    {"jellyfish:1000:4", false, 5e-3},
+    {"kautz:256:4", true, 1e-2},       {"kautz:256:4", true, 1e-9},       {"kautz:1000:4", true, 1e-2},
+    {"kautz:1000:4", true, 1e-3},      {"kautz:1000:4", true, 1e-6},      {"kautz:1000:4", true, 1e-9},
+    {"kautz:4096:4", true, 1e-2},      {"kautz:4096:4", true, 5e-3},      {"torus:64x64", true, 1e-9},
+    {"torus:16x16x16", true, 1e-9},    {"hypercube:12", true, 1e-9},      {"torus:32x64", true, 1e-6},
+    {"kautz:100:4", false, 1e-2},      {"kautz:100:4", false, 1e-6},      {"kautz:256:4", false, 1e-2},
+    {"kautz:256:4", false, 1e-6},      {"kautz:512:4", false, 1e-2},      {"kautz:512:4", false, 1e-3},
+    {"kautz:1000:4", false, 1e-2},     {"kautz:1000:4", false, 1e-3},     {"kautz:1000:4", false, 1e-6},
+    {"jellyfish:1000:4", false, 1e-2}, {"jellyfish:1000:4", false, 1e-3}, {"torus:32x32/drop-links:5:1", false, 1e-3},
 };
 
 struct Outcome {
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   if (form == "--csv")
     std::cout << "topology,hosts,symmetry,gap_asked,seconds,cpu_seconds,gap,inverse_F_lower,peak_memory_bytes\n";
   else if (form.empty())
-    std::cout << fmt::format("{:<18} {:>5} {:<7} {:>7} {:>9} {:>9} {:>9} {:>14} {:>9}\n", "topology", "hosts", "method",
+    std::cout << fmt::format("{:<26} {:>5} {:<7} {:>7} {:>9} {:>9} {:>9} {:>14} {:>9}\n", "topology", "hosts", "method",
                              "asked", "seconds", "CPU s", "gap", "1/F at least", "MiB");
   std::string objects;
   int status = 0;
@@ -124,7 +124,7 @@ int main(int argc, char** argv) {
                       objects.empty() ? "" : ",\n", what.topology, it.hosts, what.symmetry, what.gap, it.seconds,
                       it.cpu_seconds, it.gap, it.time_lower, it.peak_memory_bytes);
     else
-      std::cout << fmt::format("{:<18} {:>5} {:<7} {:>7g} {:>9.3f} {:>9.3f} {:>9.2e} {:>14.9g} {:>9.1f}\n",
+      std::cout << fmt::format("{:<26} {:>5} {:<7} {:>7g} {:>9.3f} {:>9.3f} {:>9.2e} {:>14.9g} {:>9.1f}\n",
                                what.topology, it.hosts, what.symmetry ? "orbits" : "whole", what.gap, it.seconds,
                                it.cpu_seconds, it.gap, it.time_lower,
                                static_cast<double>(it.peak_memory_bytes) / 1048576)
