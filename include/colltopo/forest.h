@@ -121,6 +121,10 @@ Forest pack_forest(const Topology& topology, const ForestOptions& options = {});
 /// the trees of that host. Throws Error for alltoall.
 Schedule forest_schedule(const Topology& topology, const Forest& forest, Collective collective, Rank root = 0);
 
+/// Every link from its head to its tail, with its number: the optimum of a reduce_scatter is that of an allgather
+/// there.
+Topology transposed(const Topology& topology);
+
 /// The network of a group of hosts, renumbered in order. The others relay as switches do, or they are gone with their
 /// links, which throws Error when the group is cut apart.
 enum class Others : std::uint8_t { gone, relay };

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bound_forest.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "colltopo/cost.h"
@@ -216,7 +217,7 @@ void check_lengths(const Arguments& arguments, const Topology& topology, Session
   if (!holds) session.status = k_examined_is_wrong;
 }
 
-void run_cuts(Collective collective, const Topology& topology, const Session& session) {
+void run_cuts(Collective collective, const Topology& topology, int threads, const Session& session) {
   Shape shape;
   shape.collective = collective;
   shape.ranks = topology.hosts();
@@ -228,6 +229,7 @@ void run_cuts(Collective collective, const Topology& topology, const Session& se
            fmt::format("{} for each byte of a call", seconds_text(bound.seconds_per_byte)))
       .add("method", "cuts and sums of links: a true bound, not always reachable")
       .add("reason", bound.reason.empty() ? "nothing has to move" : bound.reason);
+  if (collective == Collective::allreduce) add_pair_of_trees(report, topology, threads);
   report.print(session);
 }
 
@@ -244,8 +246,10 @@ void run(const Arguments& arguments, Session& session) {
   if (arguments.lengths == "-" && arguments.loads == "-")
     throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
   const Topology topology = topology_argument(arguments.topology, arguments.without);
-  if (collective != Collective::alltoall)
-    run_cuts(collective, topology, session);
+  if (collective == Collective::allgather || collective == Collective::reduce_scatter)
+    bound_of_trees(collective, topology, arguments.threads, session);
+  else if (collective != Collective::alltoall)
+    run_cuts(collective, topology, arguments.threads, session);
   else if (!arguments.check_lengths.empty())
     check_lengths(arguments, topology, session);
   else
@@ -265,7 +269,7 @@ void add_bound(CLI::App& app, Session& session) {
   command->add_option("--gap", arguments->gap, "alltoall: stop when the bounds are this near, relatively")
       ->capture_default_str();
   command->add_option("--seconds", arguments->seconds, "alltoall: stop after so many seconds, however near");
-  command->add_option("--threads", arguments->threads, "alltoall: threads; 0: all cores")->capture_default_str();
+  command->add_option("--threads", arguments->threads, "Threads; 0: all cores")->capture_default_str();
   command->add_flag("--no-symmetry", arguments->no_symmetry, "alltoall: treat every host and link on its own");
   command->add_option("--lengths", arguments->lengths, "alltoall: write the link lengths that prove the bound (CSV)");
   command->add_option("--loads", arguments->loads, "alltoall: write the load of every link by the flow (CSV)");

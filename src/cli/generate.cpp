@@ -18,7 +18,7 @@ namespace colltopo::cli {
 
 namespace {
 
-std::array<GenerateKind, 3> kinds() { return {closed_forms(), routings(), stepped_flows()}; }
+std::array<GenerateKind, 4> kinds() { return {closed_forms(), routings(), stepped_flows(), forests()}; }
 
 /// Of how many processes that mpirun started this is which.
 struct Launch {

@@ -34,6 +34,11 @@ struct GenerateArguments {
   std::string layers = "lash-sequential";
   std::string from;           // a schedule to begin with
   std::string from_topology;  // what it was made for, where that cannot be told
+
+  // Trees.
+  std::string trees;  // per host; a number, optimum or few; empty: optimum unless that needs very many
+  std::string hosts;  // that take part; empty: all
+  bool relay = false;
 };
 
 /// One kind of algorithms.
@@ -47,6 +52,7 @@ struct GenerateKind {
 GenerateKind closed_forms();
 GenerateKind routings();
 GenerateKind stepped_flows();
+GenerateKind forests();
 
 /// A run of the command: begun before the work, ended with the time and memory that it took.
 class Generation {

@@ -1,4 +1,4 @@
-// The other way round: links and their twins, networks and routes turned.
+// The other way round: links and their twins, routes turned.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,6 @@ namespace colltopo {
 
 /// [link] one of equal bandwidth the other way, each the twin of its twin; empty when a link has none.
 std::vector<LinkId> twins(const Topology& topology);
-
-/// Every link from its head to its tail, with its number.
-Topology transposed(const Topology& topology);
 
 /// From target to source, over the same links.
 void turn_routes(Packing& packing);

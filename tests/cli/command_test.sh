@@ -220,6 +220,24 @@ stepped() {
   expect_one_line 2 'mcf-steps does not do allgather' generate mcf-steps torus:3x3 -c allgather
 }
 
+forest() {
+  for collective in allgather reduce_scatter allreduce bcast reduce; do
+    expect 0 'verified +yes' generate forest dgx-a100:2 -c $collective -o forest.sched
+    expect 0 'valid' verify forest.sched --on dgx-a100:2
+  done
+  expect_json 'it["k"] == 83 and abs(it["algbw_GBps"] - 354.1333) < 1e-3 and it["inverse_x"] == 30 / 332' bound allgather mi250:2
+  expect_json 'it["k"] == 2 and abs(it["algbw_GBps"] - 341.3333) < 1e-3' generate forest mi250:2 --trees 2
+  expect_json 'it["gap"] < 1e-9 and it["k"] == 13' generate forest mi250:2:8 -c reduce_scatter
+  expect_json 'len(it["cut"]) == 24' bound reduce_scatter dgx-a100:4
+  expect_json 'abs(it["algbw_GBps"] - 173.3333) < 1e-3' bound allreduce dgx-a100:2
+  expect_json 'it["ranks"] == 16 and it["k"] < 10' generate forest mi250:2 --hosts 0-7,gpu1.0,17-23 --relay --trees few
+  expect_json 'it["ranks"] == 3' generate forest complete:5 --hosts 0,2,4
+  expect_one_line 2 "no host of ring:4" generate forest ring:4 --hosts 0,9
+  expect_one_line 2 'nobody is left to relay' generate forest ring:4 --relay
+  expect_one_line 2 "--trees 'many'" generate forest ring:4 --trees many
+  expect_one_line 2 'forest does not do alltoall' generate forest ring:4 -c alltoall
+}
+
 # Several processes would write one file: the first does.
 launched() {
   OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 expect 0 '^$' generate ewsp ring:6 -o launched.sched

@@ -1,0 +1,70 @@
+// colltopo bound allgather | reduce_scatter | allreduce: the optimum of Zhao et al. (ForestColl), equation 1.
+#include "cli/bound_forest.h"
+
+#include <fmt/format.h>
+
+#include "colltopo/forest.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+constexpr std::size_t k_most_names = 8;  // of people's text
+
+std::vector<std::string> host_names(const Topology& topology, const std::vector<bool>& inside, bool wanted) {
+  std::vector<std::string> names;
+  for (NodeId host = 0; host < topology.hosts(); ++host)
+    if (inside[static_cast<std::size_t>(host)] == wanted) names.push_back(topology.node_name(host));
+  return names;
+}
+
+std::string some_of(std::vector<std::string> names) {
+  const std::size_t all = names.size();
+  if (all > k_most_names) names.resize(k_most_names);
+  return fmt::format("{}{}", fmt::join(names, " "),
+                     all > k_most_names ? fmt::format(" and {} more", all - k_most_names) : "");
+}
+
+/// Hosts over bandwidth as Zhao et al. write it, in GB/s.
+double per_gigabyte(const ForestOptimum& optimum) { return optimum.seconds_per_byte() * 1e9; }
+
+}  // namespace
+
+void bound_of_trees(Collective collective, const Topology& topology, int threads, const Session& session) {
+  const bool reduction = collective == Collective::reduce_scatter;
+  const ForestOptimum optimum = forest_optimum(reduction ? transposed(topology) : topology, threads);
+  const std::vector<std::string> inside = host_names(topology, optimum.inside, true);
+  const std::vector<std::string> outside = host_names(topology, optimum.inside, false);
+  const double cut_bandwidth = static_cast<double>(optimum.bandwidth_out) * static_cast<double>(optimum.unit);
+  const double algbw = optimum.algorithmic_bandwidth() / 1e9;
+  Report report;
+  report.add("collective", name(collective))
+      .add("topology", topology.name())
+      .add("inverse_x", per_gigabyte(optimum),
+           fmt::format("{}/{} hosts over {:.6g} GB/s: 1/x*", optimum.inverse_x.numerator, optimum.inverse_x.denominator,
+                       static_cast<double>(optimum.unit) / 1e9))
+      .add("k", optimum.trees, fmt::format("{} trees per host reach it", optimum.trees))
+      .add("algbw_GBps", algbw, fmt::format("{:.6g} GB/s, all shards over the time", algbw))
+      .add("time_lower_bound", optimum.seconds_per_byte(),
+           fmt::format("{} for each byte of a shard", seconds_text(optimum.seconds_per_byte())))
+      .add("method", "exact: the narrowest of all cuts")
+      .add("reason", fmt::format("{} of {} hosts {} over {:.6g} GB/s", optimum.hosts_inside, optimum.hosts,
+                                 reduction ? "get what the others add" : "send to the others", cut_bandwidth / 1e9))
+      .add("cut", inside, fmt::format("between {} and {}", some_of(inside), some_of(outside)));
+  report.print(session);
+}
+
+void add_pair_of_trees(Report& report, const Topology& topology, int threads) {
+  const ForestOptimum spread = forest_optimum(topology, threads);
+  const ForestOptimum reduced = forest_optimum(transposed(topology), threads);
+  const double seconds_per_byte = (spread.seconds_per_byte() + reduced.seconds_per_byte()) / topology.hosts();
+  report
+      .add("inverse_x", per_gigabyte(spread),
+           fmt::format("{}/{} hosts over {:.6g} GB/s: 1/x* of the allgather", spread.inverse_x.numerator,
+                       spread.inverse_x.denominator, static_cast<double>(spread.unit) / 1e9))
+      .add("k", spread.trees, fmt::format("{} trees per host", spread.trees))
+      .add("algbw_GBps", 1e-9 / seconds_per_byte,
+           fmt::format("{:.6g} GB/s by the best reduce_scatter and then the best allgather", 1e-9 / seconds_per_byte));
+}
+
+}  // namespace colltopo::cli

@@ -1,0 +1,157 @@
+// colltopo generate forest: trees at the optimum, or the best of a given number (Zhao et al., ForestColl).
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "cli/generate.h"
+#include "colltopo/cost.h"
+#include "colltopo/error.h"
+#include "colltopo/forest.h"
+#include "colltopo/verify.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+constexpr std::string_view k_name = "forest";
+
+bool parse_number(std::string_view text, std::int64_t& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+ForestOptions forest_options(const GenerateArguments& arguments, const Topology& topology) {
+  ForestOptions options;
+  options.threads = arguments.synthesis.threads;
+  options.few = arguments.trees == "few";
+  if (arguments.trees == "optimum") options.trees = forest_optimum(topology, options.threads).trees;
+  if (arguments.trees.empty() || options.few || arguments.trees == "optimum") return options;
+  if (!parse_number(arguments.trees, options.trees) || options.trees < 1)
+    throw Error(fmt::format("--trees '{}'; expected a number of 1 or more, optimum or few", arguments.trees));
+  return options;
+}
+
+/// "gpu0.0,gpu0.1" by names, or "0-7,16-23" by numbers.
+std::vector<bool> group_of(const std::string& list, const Topology& topology) {
+  std::vector<bool> takes_part(static_cast<std::size_t>(topology.hosts()), false);
+  for (std::string_view rest = list;;) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view item = rest.substr(0, comma);
+    NodeId host = 0;
+    while (host < topology.hosts() && topology.node_name(host) != item) ++host;
+    std::int64_t first = host, last = host;
+    if (host == topology.hosts()) {
+      const std::size_t dash = item.find('-');
+      const bool range = parse_number(item.substr(0, dash), first) &&
+                         parse_number(dash == std::string_view::npos ? item : item.substr(dash + 1), last);
+      if (!range || first < 0 || last < first || last >= topology.hosts())
+        throw Error(fmt::format("--hosts '{}': no host of {}; expected names, or numbers in 0..{} such as 0-3,6", item,
+                                topology.name(), topology.hosts() - 1));
+    }
+    for (std::int64_t i = first; i <= last; ++i) takes_part[static_cast<std::size_t>(i)] = true;
+    if (comma == std::string_view::npos) return takes_part;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Topology network(const GenerateArguments& arguments, const Generation& generation) {
+  Topology topology = generation.topology();
+  if (arguments.hosts.empty()) {
+    if (arguments.relay) throw Error("--relay: nobody is left to relay; expected --hosts with those that take part");
+    return topology;
+  }
+  return group_topology(topology, group_of(arguments.hosts, topology), arguments.relay ? Others::relay : Others::gone);
+}
+
+/// What no schedule beats, per byte of a call: 1/x* where it is one, else cuts and sums of links.
+double bound_seconds_per_byte(const Topology& topology, const Shape& shape, int threads) {
+  if (shape.collective == Collective::allgather) return forest_optimum(topology, threads).seconds_per_byte();
+  if (shape.collective == Collective::reduce_scatter)
+    return forest_optimum(transposed(topology), threads).seconds_per_byte();
+  return bandwidth_bound(shape, topology).seconds_per_byte;
+}
+
+std::string first_fault(const Schedule& schedule, const Topology& topology) {
+  if (const Verdict verdict = verify(schedule); !verdict.valid()) return to_string(verdict.violations.front());
+  const std::vector<Violation> misfits = verify_on(schedule, topology);
+  return misfits.empty() ? "" : to_string(misfits.front());
+}
+
+void report_time(Report& report, const Topology& topology, Schedule& schedule, int threads) {
+  const Collective collective = schedule.shape.collective;
+  const double achieved = cost_of(schedule, topology).busiest_link_s_per_byte;
+  const double bound = bound_seconds_per_byte(topology, schedule.shape, threads);
+  const double gap = std::max(0.0, achieved / bound - 1);
+  const double bytes = collective == Collective::allgather || collective == Collective::reduce_scatter
+                           ? schedule.shape.ranks
+                           : 1;  // of the whole call, per byte of its count
+  report.add("achieved", achieved, fmt::format("{} for each byte of a call", seconds_text(achieved)))
+      .add("bound", bound, seconds_text(bound))
+      .add("gap", gap, fmt::format("{:.2f}%", 100 * gap))
+      .add("algbw_GBps", bytes * 1e-9 / achieved, fmt::format("{:.6g} GB/s", bytes * 1e-9 / achieved));
+  schedule.bound = fmt::format("{} {:.8g} s per byte of a call, at least {:.8g}", name(collective), achieved, bound);
+}
+
+void run(const GenerateArguments& arguments, Session& session) {
+  Generation generation(arguments, session);
+  const Collective collective =
+      arguments.collective.empty() ? Collective::allgather : collective_argument(arguments.collective);
+  if (collective == Collective::alltoall)
+    throw Error("forest does not do alltoall; it does: allgather reduce_scatter allreduce bcast reduce");
+  const Topology topology = network(arguments, generation);
+  const ForestOptions options = forest_options(arguments, topology);
+  generation.progress.show(fmt::format("packing trees on {}", topology.name()));
+  const Forest forest = pack_forest(topology, options);
+  generation.progress.show("lowering");
+  Schedule schedule = forest_schedule(topology, forest, collective, arguments.root);
+  generation.progress.show("verifying");
+  const std::string fault = first_fault(schedule, topology);
+
+  Report& report = generation.report;
+  report.add("name", schedule.name)
+      .add("collective", std::string(name(collective)))
+      .add("ranks", schedule.shape.ranks)
+      .add("topology", topology.name())
+      .add("k", forest.achieved.trees, fmt::format("{} trees per host, a chunk each", forest.achieved.trees))
+      .add("trees", forest.out.trees.size(), fmt::format("{} that differ", forest.out.trees.size()))
+      .add("height", std::max(forest.out.height(), forest.in.height()))
+      .add("steps", schedule.steps())
+      .add("routes", schedule.routes.size());
+  if (!fault.empty()) {
+    generation.reject(fault);
+    return generation.end();
+  }
+  report_time(report, topology, schedule, options.threads);
+  report.add("verified", true);
+  generation.write(schedule);
+  generation.end();
+}
+
+void add_options(CLI::App& command, GenerateArguments& arguments) {
+  const std::string group = "Trees";
+  command
+      .add_option("--trees", arguments.trees,
+                  "forest: per host; optimum, few (the best of fewer than 10) or a number. Default: the optimum's "
+                  "unless that takes very many")
+      ->group(group);
+  command
+      .add_option("--hosts", arguments.hosts, "forest: that take part, by names or numbers: 0-7,16-23; others are gone")
+      ->group(group);
+  command.add_flag("--relay", arguments.relay, "forest: hosts that take no part forward as switches do")->group(group);
+}
+
+}  // namespace
+
+GenerateKind forests() {
+  return {[] { return std::vector<std::string>{std::string(k_name)}; },
+          [] {
+            return fmt::format(
+                "  {:<20} trees that span all hosts, packed to the optimum (ForestColl)\n  {:<20}  allgather "
+                "reduce_scatter allreduce bcast reduce\n",
+                k_name, "");
+          },
+          add_options, run};
+}
+
+}  // namespace colltopo::cli
