@@ -96,6 +96,12 @@ class TopologyBuilder {
 /// From a spec string such as "torus:3x3x3/bandwidth:100Gbps": a family with its parameters, then modifiers. Throws
 /// Error naming the spec, the fault and what is allowed.
 Topology topology_of(std::string_view spec);
+/// The topology with the modifiers of a spec, "ranks:2/drop-links:1"; `text`: the whole argument, which becomes its
+/// name.
+Topology modified(Topology topology, std::string_view modifiers, const std::string& text);
+/// Where a file's path ends in "net.json/ranks:2": before the first / that follows the name of a file. The whole length
+/// where a file has that name, 0 where no part is a file.
+std::size_t end_of_file_name(const std::string& argument);
 /// The spec strings that topology_of knows, one line each: for help texts.
 std::string topology_specs();
 

@@ -106,6 +106,9 @@ Topology topology_argument(const std::string& argument, const std::string& forma
   constexpr std::string_view k_switches = "switches:";
   const bool is_switch_list = argument.starts_with(k_switches);
   const std::string path = is_switch_list ? argument.substr(k_switches.size()) : argument;
+  if (const std::size_t end = end_of_file_name(path); end > 0 && end < path.size())
+    return modified(topology_argument(argument.substr(0, argument.size() - path.size() + end), format),
+                    path.substr(end + 1), argument);
   if (is_switch_list || path == "-" || is_file(path))
     return import_topology(file_contents(path), input_name(path), format);
   if (!format.empty()) throw Error(fmt::format("{}: no such file; --format is for topology files", argument));

@@ -67,8 +67,8 @@ std::string FiledSchedules::look(Collective collective, Rank root, std::vector<R
   const bool whole = std::ranges::all_of(places_.ranks_on, [](int count) { return count > 0; });
   const std::string on = with_ranks_text(topology_, places_.ranks_on);
   const std::string folder = folders_.substr(0, folders_.find(':'));
-  std::string line = fmt::format("{}: no schedule for {} ranks on {} (fingerprint {}) in {}", name(collective), ranks_, on,
-                                 fingerprint_, folders_);
+  std::string line = fmt::format("{}: no schedule for {} ranks on {} (fingerprint {}) in {}", name(collective), ranks_,
+                                 on, fingerprint_, folders_);
   if (collective == Collective::alltoall)
     line += fmt::format("; to make one: colltopo generate mcf {} -o {}/alltoall-{}.sched", on, folder, fingerprint_);
   remarks->push_back({whole && collective == Collective::alltoall ? 0 : 1, line + "; the model decides"});

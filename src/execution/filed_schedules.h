@@ -1,5 +1,5 @@
-// Schedules out of the folders that the setting `schedules` names, for one communicator: by the fingerprint of its ranks
-// on the machine's network.
+// Schedules out of the folders that the setting `schedules` names, for one communicator: by the fingerprint of its
+// ranks on the machine's network.
 #pragma once
 
 #include <map>

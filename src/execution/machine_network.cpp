@@ -34,10 +34,11 @@ std::shared_ptr<const Topology> machine_network(const std::string& text) {
   const std::lock_guard lock(*mutex);
   std::shared_ptr<const Topology>& network = (*networks)[text];
   if (network != nullptr) return network;
-  std::error_code none;
-  if (std::filesystem::is_regular_file(text, none)) {
-    std::ifstream in(text);
-    network = std::make_shared<const Topology>(read_topology(in, text));
+  if (const std::size_t end = end_of_file_name(text); end > 0) {
+    std::ifstream in(text.substr(0, end));
+    Topology read = read_topology(in, text.substr(0, end));
+    network = std::make_shared<const Topology>(
+        end == text.size() ? std::move(read) : modified(std::move(read), text.substr(end + 1), text));
   } else {
     network = std::make_shared<const Topology>(topology_of(text));
   }
@@ -59,7 +60,8 @@ std::vector<std::string> listed_hosts(const std::string& setting) {
       if (!name.empty()) hosts.push_back(name);
   }
   if (hosts.empty())
-    throw Error(fmt::format("hosts is '{}'; must be a file with a host name per line, or a list node1,node2,...", setting));
+    throw Error(
+        fmt::format("hosts is '{}'; must be a file with a host name per line, or a list node1,node2,...", setting));
   return hosts;
 }
 

@@ -29,15 +29,14 @@ Folder read_folder(const std::string& path) {
   Folder folder;
   std::vector<std::string> paths;
   std::error_code error;
-  for (auto at = std::filesystem::directory_iterator(path, error); !error && at != std::filesystem::directory_iterator();
-       at.increment(error))
+  for (auto at = std::filesystem::directory_iterator(path, error);
+       !error && at != std::filesystem::directory_iterator(); at.increment(error))
     if (at->path().extension() == ".sched") paths.push_back(at->path().string());
   if (error) folder.faults.push_back(fmt::format("schedules: folder {}: {}; it is passed over", path, error.message()));
   std::ranges::sort(paths);
   for (const std::string& file : paths) try {
       const ScheduleHeader header = read_header(file);
-      folder.files.push_back(
-          {file, {header.shape.collective, header.shape.ranks, header.shape.root, header.topology}});
+      folder.files.push_back({file, {header.shape.collective, header.shape.ranks, header.shape.root, header.topology}});
     } catch (const std::exception& fault) {
       folder.faults.push_back(fmt::format("{}; it is passed over", fault.what()));
     }

@@ -1,5 +1,6 @@
 // Spec strings: FAMILY:PARAMETER[:PARAMETER...][/MODIFIER:ARGUMENT...], read from left to right.
 #include <fmt/format.h>
+#include <filesystem>
 
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
@@ -46,18 +47,27 @@ std::vector<std::string> split_at(std::string_view text, char separator) {
 
 Topology topology_of(std::string_view text) {
   const std::string spec(text);
-  const std::vector<std::string> parts = split_at(text, '/');
-
-  std::vector<std::string> words = split_at(parts.front(), ':');
+  const std::size_t end = text.find('/');
+  std::vector<std::string> words = split_at(text.substr(0, end), ':');
   FamilySpec family_spec{spec, words.front(), {words.begin() + 1, words.end()}};
   Topology topology = row_named(families(), family_spec.name, spec, "topology family").make(family_spec);
+  return end == std::string_view::npos ? topology : modified(std::move(topology), text.substr(end + 1), spec);
+}
 
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const std::size_t colon = parts[i].find(':');
-    const Modifier& modifier = row_named(modifiers(), parts[i].substr(0, colon), spec, "modifier");
-    topology = modifier.apply(topology, spec, colon == std::string::npos ? "" : parts[i].substr(colon + 1));
+Topology modified(Topology topology, std::string_view text, const std::string& whole) {
+  for (const std::string& part : split_at(text, '/')) {
+    const std::size_t colon = part.find(':');
+    const Modifier& modifier = row_named(modifiers(), part.substr(0, colon), whole, "modifier");
+    topology = modifier.apply(topology, whole, colon == std::string::npos ? "" : part.substr(colon + 1));
   }
   return topology;
+}
+
+std::size_t end_of_file_name(const std::string& argument) {
+  std::error_code none;
+  for (std::size_t end = argument.size(); end != std::string::npos && end > 0; end = argument.rfind('/', end - 1))
+    if (std::filesystem::is_regular_file(argument.substr(0, end), none)) return end;
+  return 0;
 }
 
 std::string topology_specs() {

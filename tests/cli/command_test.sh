@@ -83,6 +83,11 @@ topology_files() {
   done
   "$colltopo" generate ring net.json -o ring.sched >/dev/null || fail 'a topology file does not generate'
   expect 0 'valid' verify ring.sched --on net.json
+  # Modifiers follow a file's name as they follow a family.
+  "$colltopo" topology torus:2x2x2 -o cube.json >/dev/null || fail "no file"
+  expect_json 'it["hosts"] == 16 and it["switches"] == 8' topology cube.json/ranks:2
+  expect_json 'it["hosts"] == 7' topology ./cube.json/drop-hosts:1/latency:2us
+  expect_one_line 2 "cube.json/speed:9: unknown modifier 'speed'" topology cube.json/speed:9
 }
 
 # Files of others' tools: read by content, by --format, from standard input, and wherever a topology is expected.

@@ -84,7 +84,8 @@ TEST(FiledSchedules, serve_ranks_in_the_order_of_hosts) {
   job.node_of = {0, 1, 2, 3};
   job.host_names = names_of(job.node_of);
   const auto said = said_by(job, 4, {{"topology", "torus:2x2"}, {"schedules", folder}, {"verbose", "1"}});
-  EXPECT_THAT(said, Contains(HasSubstr("4096 bytes on 4 ranks, 4 nodes: file:" + folder + "/alltoall.sched (found by")));
+  EXPECT_THAT(said,
+              Contains(HasSubstr("4096 bytes on 4 ranks, 4 nodes: file:" + folder + "/alltoall.sched (found by")));
   EXPECT_THAT(said, testing::Not(Contains(HasSubstr("16 bytes on 4 ranks, 4 nodes: file:"))));
 }
 
@@ -172,7 +173,20 @@ TEST(FiledSchedules, of_rooted_collectives_are_found_by_the_place_of_the_root) {
     }
   });
   // Rank 0 is on host 2, the file's root.
-  EXPECT_EQ(std::ranges::count_if(job.said, [](const std::string& line) { return line.find("file:") != line.npos; }), 1);
+  EXPECT_EQ(std::ranges::count_if(job.said, [](const std::string& line) { return line.find("file:") != line.npos; }),
+            1);
+}
+
+TEST(MachineNetwork, is_a_spec_or_a_file_with_modifiers) {
+  const std::string path = testing::TempDir() + "filed_network.json";
+  {
+    std::ofstream out(path);
+    write_topology(out, topology_of("ring:4"));
+  }
+  EXPECT_EQ(fingerprint(*machine_network(path)), fingerprint(topology_of("ring:4")));
+  EXPECT_EQ(fingerprint(*machine_network(path + "/ranks:2")), fingerprint(topology_of("ring:4/ranks:2")));
+  EXPECT_EQ(machine_network("ring:4"), machine_network("ring:4"));  // read once
+  EXPECT_THROW(machine_network(path + "/speed:9"), Error);
 }
 
 TEST(ListedHosts, come_from_a_file_or_a_list) {
