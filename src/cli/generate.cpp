@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "colltopo/cost.h"
 #include "colltopo/error.h"
 #include "colltopo/text.h"
 
@@ -18,7 +19,7 @@ namespace colltopo::cli {
 
 namespace {
 
-std::array<GenerateKind, 4> kinds() { return {closed_forms(), routings(), stepped_flows(), forests()}; }
+std::array<GenerateKind, 5> kinds() { return {closed_forms(), routings(), stepped_flows(), forests(), rings()}; }
 
 /// Of how many processes that mpirun started this is which.
 struct Launch {
@@ -90,6 +91,22 @@ void Generation::end() {
       .add("peak_memory_bytes", peak_memory_bytes(), peak_memory_text())
       .add("file", arguments_.output, written ? arguments_.output : nowhere)
       .print(session_, arguments_.output);
+}
+
+std::string report_bound(Report& report, const Schedule& schedule, const Topology& topology) {
+  const Cost cost = cost_of(schedule, topology);
+  const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
+  double fastest = 0;  // bytes per second: turns seconds per byte into a load
+  for (const Link& link : topology.links()) fastest = std::max(fastest, link.bandwidth);
+  const double achieved = cost.busiest_link_s_per_byte * fastest;
+  const double least = bound.seconds_per_byte * fastest;
+  const double gap = least > 0 ? achieved / least - 1 : 0;
+  report.add("messages", cost.messages)
+      .add("achieved", achieved, fmt::format("{:.6g} times the bytes of a call over the busiest link", achieved))
+      .add("bound", least,
+           fmt::format("{:.6g}: {}", least, bound.reason.empty() ? "nothing has to move" : bound.reason))
+      .add("gap", gap, fmt::format("{:.2f}%", 100 * gap));
+  return fmt::format("busiest link {:.6g}, bound {:.6g} times the bytes of a call", achieved, least);
 }
 
 void add_generate(CLI::App& app, Session& session) {

@@ -39,6 +39,9 @@ struct GenerateArguments {
   std::string trees;  // per host; a number, optimum or few; empty: optimum unless that needs very many
   std::string hosts;  // that take part; empty: all
   bool relay = false;
+
+  // Rings.
+  std::string tree = "bfs";
 };
 
 /// One kind of algorithms.
@@ -53,6 +56,13 @@ GenerateKind closed_forms();
 GenerateKind routings();
 GenerateKind stepped_flows();
 GenerateKind forests();
+GenerateKind rings();
+
+// Expanding and proving every program takes memory and time proportional to all chunks moved: not done for more.
+inline constexpr Rank k_most_ranks_expanded = 2048;
+
+/// How much the busiest link carries and must at least carry; returns the claim for the file.
+std::string report_bound(Report& report, const Schedule& schedule, const Topology& topology);
 
 /// A run of the command: begun before the work, ended with the time and memory that it took.
 class Generation {

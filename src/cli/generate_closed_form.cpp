@@ -15,10 +15,6 @@ namespace colltopo::cli {
 
 namespace {
 
-// A parametric file of more ranks is written without expanding and proving every program: that takes memory and time
-// proportional to all chunks moved.
-constexpr Rank k_most_ranks_expanded = 2048;
-
 /// The collective asked for, or the algorithm's first.
 Collective collective_for(const Algorithm& algorithm, const std::string& asked) {
   if (asked.empty()) return algorithm.collectives.front();
@@ -87,23 +83,6 @@ std::string parametric_file(const Order& order, Step steps, const std::string& c
   std::ostringstream out;
   write_parametric(out, header);
   return out.str();
-}
-
-/// How much the busiest link carries and must at least carry; returns the claim for the file.
-std::string report_bound(Report& report, const Schedule& schedule, const Topology& topology) {
-  const Cost cost = cost_of(schedule, topology);
-  const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
-  double fastest = 0;  // bytes per second: turns seconds per byte into a load
-  for (const Link& link : topology.links()) fastest = std::max(fastest, link.bandwidth);
-  const double achieved = cost.busiest_link_s_per_byte * fastest;
-  const double least = bound.seconds_per_byte * fastest;
-  const double gap = least > 0 ? achieved / least - 1 : 0;
-  report.add("messages", cost.messages)
-      .add("achieved", achieved, fmt::format("{:.6g} times the bytes of a call over the busiest link", achieved))
-      .add("bound", least,
-           fmt::format("{:.6g}: {}", least, bound.reason.empty() ? "nothing has to move" : bound.reason))
-      .add("gap", gap, fmt::format("{:.2f}%", 100 * gap));
-  return fmt::format("busiest link {:.6g}, bound {:.6g} times the bytes of a call", achieved, least);
 }
 
 void report_shape(Report& report, const Order& order, Step steps) {

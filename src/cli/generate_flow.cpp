@@ -179,7 +179,9 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
       ->capture_default_str()
       ->group(group);
   command.add_flag("--no-symmetry", arguments.no_symmetry, "Do not look for symmetries of the network")->group(group);
-  command.add_option("--seed", synthesis.seed, "Of what is left to chance")->capture_default_str()->group(group);
+  command.add_option("--seed", synthesis.seed, "Of what is left to chance; of the tree of a ring")
+      ->capture_default_str()
+      ->group(group);
   command.add_option("--paths", arguments.path_set, "mcf-path, ilp: disjoint, shortest, bounded or bounded:LINKS")
       ->capture_default_str()
       ->group(group);

@@ -509,6 +509,25 @@ pipes() {
   "$colltopo" generate tra ring:5 -o - 2>/dev/null | "$colltopo" draw - | grep -q 'step 1' || fail 'a piped schedule is not drawn'
 }
 
+rings() {
+  expect 0 'maximum path length +2 hops' generate lr2 mesh:4/ranks:2
+  for collective in allgather reduce_scatter allreduce; do
+    for tree in bfs dfs random; do
+      expect 0 'contention free +yes' generate lr3 fattree:4 -c $collective --tree $tree --seed 3 -o lr3.sched
+      expect 0 'valid: lr3' verify lr3.sched --on fattree:4
+    done
+  done
+  expect_json 'it["contention_free"] and it["maximum_path_length"] == 2 and sorted(it["ring"]) == list(range(12))' \
+    generate lr3 ring:6/ranks:2 --tree dfs
+  expect_json 'it["ring"] == [0, 1, 2, 3] and it["maximum_path_length"] == 1' generate lr1 switch:4
+  expect 0 'more than 2048 ranks' generate lr1 switch:10000
+  expect_one_line 2 'written for at most 2048, no file was made' generate lr1 switch:10000 -o large.sched
+  expect_one_line 2 'on the tree, switch aggregation0.0 has 0 machines and [0-9]+ switches beside it' generate lr2 fattree:4
+  expect_one_line 2 "--tree 'oak'; expected bfs, dfs or random" generate lr1 ring:4 --tree oak
+  expect_one_line 2 'lr1 does not do alltoall; it does: allgather' generate lr1 ring:4 -c alltoall
+  expect_one_line 2 'a spanning tree needs links in both directions' generate lr1 kautz:8:2
+}
+
 declare -F "$2" >/dev/null || { echo "no case $2"; exit 1; }
 "$2"
 [ $failures -eq 0 ] || exit 1
