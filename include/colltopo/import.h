@@ -1,7 +1,7 @@
 // Topologies in the formats of others: what a cluster's own tools say about its network (docs/import.md).
 //
-// The native JSON and spec strings are read by topology.h alone; this floor adds the rest and links the parsers that they
-// need, so only offline code uses it.
+// The native JSON and spec strings are read by topology.h alone; this floor adds the rest and links the parsers that
+// they need, so only offline code uses it.
 #pragma once
 
 #include <string>

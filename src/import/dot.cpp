@@ -208,8 +208,9 @@ std::string write(const Topology& topology) {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
     const bool cable = i + 1 < links.size() && is_other_direction(link, links[i + 1]);
-    text += fmt::format("  {} -> {} [bandwidth=\"{}\", latency=\"{}\"{}];\n", written(topology.node_name(link.tail)),
-                        written(topology.node_name(link.head)), link.bandwidth, link.latency, cable ? ", dir=both" : "");
+    text +=
+        fmt::format("  {} -> {} [bandwidth=\"{}\", latency=\"{}\"{}];\n", written(topology.node_name(link.tail)),
+                    written(topology.node_name(link.head)), link.bandwidth, link.latency, cable ? ", dir=both" : "");
     if (cable) ++i;
   }
   return text + "}\n";
@@ -217,8 +218,6 @@ std::string write(const Topology& topology) {
 
 }  // namespace
 
-Format dot_format() {
-  return {"dot", "Graphviz's DOT", "bandwidth=25Gbps latency=1us", recognises, read, write};
-}
+Format dot_format() { return {"dot", "Graphviz's DOT", "bandwidth=25Gbps latency=1us", recognises, read, write}; }
 
 }  // namespace colltopo::import

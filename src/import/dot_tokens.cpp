@@ -48,7 +48,8 @@ void DotTokens::advance() {
   skip_blanks_and_comments();
   token_ = {Kind::end, "", line_};
   if (rest_.empty()) return;
-  const bool negative = rest_.size() > 1 && rest_[0] == '-' && (std::isdigit(static_cast<unsigned char>(rest_[1])) != 0 || rest_[1] == '.');
+  const bool negative = rest_.size() > 1 && rest_[0] == '-' &&
+                        (std::isdigit(static_cast<unsigned char>(rest_[1])) != 0 || rest_[1] == '.');
   if (rest_[0] == '"') {
     read_quoted();
   } else if (rest_[0] == '<') {
@@ -124,7 +125,8 @@ bool DotTokens::takes_word(std::string_view keyword) {
 }
 
 void DotTokens::refuse(std::string_view expected) const {
-  throw source_.error(line(), fmt::format("{}; expected {}", at_end() ? "the file ends" : quoted(token_.text), expected));
+  throw source_.error(line(),
+                      fmt::format("{}; expected {}", at_end() ? "the file ends" : quoted(token_.text), expected));
 }
 
 }  // namespace colltopo::import

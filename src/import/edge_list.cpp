@@ -1,4 +1,5 @@
-// Edge lists: one link or cable per line, names as they are, as graph libraries write them (docs/import.md, "Edge list").
+// Edge lists: one link or cable per line, names as they are, as graph libraries write them (docs/import.md, "Edge
+// list").
 #include <fmt/format.h>
 
 #include "import/formats.h"
@@ -59,11 +60,13 @@ class EdgeList {
   void take(const std::vector<Word>& words, std::int64_t line) {
     const Word& first = words.front();
     if (first.is("host") || first.is("switch")) {
-      if (words.size() == 1) throw source_.error(line, fmt::format("{} without a name; expected one or more", first.text));
+      if (words.size() == 1)
+        throw source_.error(line, fmt::format("{} without a name; expected one or more", first.text));
       for (std::size_t i = 1; i < words.size(); ++i)
         network_.declare(words[i].text, first.is("host") ? Kind::host : Kind::switching, line);
     } else if (first.is("topology")) {
-      if (words.size() != 2) throw source_.error(line, "topology; expected one name after it, in quotes if it has blanks");
+      if (words.size() != 2)
+        throw source_.error(line, "topology; expected one name after it, in quotes if it has blanks");
       network_.set_name(words[1].text);
     } else if (first.is("grid")) {
       take_grid(words, line);
@@ -86,8 +89,8 @@ class EdgeList {
     const bool one_way = has_arrow && words[1].is("->");
     const std::size_t second = has_arrow ? 2 : 1;
     if (words.size() <= second || words.size() > second + 3)
-      throw source_.error(line, fmt::format("{} words; expected A B [BANDWIDTH [LATENCY]], A -> B for one direction",
-                                            words.size()));
+      throw source_.error(
+          line, fmt::format("{} words; expected A B [BANDWIDTH [LATENCY]], A -> B for one direction", words.size()));
     const double bandwidth =
         words.size() > second + 1 ? source_.link_bandwidth(words[second + 1].text, line) : bandwidth_;
     const double latency = words.size() > second + 2 ? source_.link_latency(words[second + 2].text, line) : latency_;

@@ -1,5 +1,5 @@
-// GraphML: nodes, edges and their data. Data that count are type (host or switch), name (or label), bandwidth and latency,
-// and sides and wraps of the graph; the rest is for others.
+// GraphML: nodes, edges and their data. Data that count are type (host or switch), name (or label), bandwidth and
+// latency, and sides and wraps of the graph; the rest is for others.
 #include <map>
 #include <sstream>
 
@@ -71,7 +71,8 @@ class GraphmlFile {
       const std::string id = document_.text(node, "id");
       const std::string type = data(node, "node", "type");
       if (!type.empty() && type != "host" && type != "switch")
-        throw document_.error(node, fmt::format("type {} of node {}; expected host or switch", quoted(type), quoted(id)));
+        throw document_.error(node,
+                              fmt::format("type {} of node {}; expected host or switch", quoted(type), quoted(id)));
       std::string name = data(node, "node", "name");
       if (name.empty()) name = data(node, "node", "label");
       if (name.empty()) name = id;
@@ -106,7 +107,8 @@ class GraphmlFile {
     const std::string id = document_.text(edge, which);
     const auto known = by_id_.find(id);
     if (known == by_id_.end())
-      throw document_.error(edge, fmt::format("{} {} of an edge is no node; expected the id of one", which, quoted(id)));
+      throw document_.error(edge,
+                            fmt::format("{} {} of an edge is no node; expected the id of one", which, quoted(id)));
     return known->second;
   }
 
@@ -125,7 +127,7 @@ bool recognises(std::string_view contents) { return has_xml_root(contents, "grap
 struct WrittenKey {
   const char *domain, *name, *type;
 };
-constexpr WrittenKey k_written_keys[] = {{"graph", "name", "string"},  {"graph", "sides", "string"},
+constexpr WrittenKey k_written_keys[] = {{"graph", "name", "string"},   {"graph", "sides", "string"},
                                          {"graph", "wraps", "boolean"}, {"node", "name", "string"},
                                          {"node", "type", "string"},    {"edge", "bandwidth", "double"},
                                          {"edge", "latency", "double"}};
@@ -185,8 +187,6 @@ std::string write(const Topology& topology) {
 
 }  // namespace
 
-Format graphml_format() {
-  return {"graphml", "GraphML", "bandwidth=25Gbps latency=1us", recognises, read, write};
-}
+Format graphml_format() { return {"graphml", "GraphML", "bandwidth=25Gbps latency=1us", recognises, read, write}; }
 
 }  // namespace colltopo::import

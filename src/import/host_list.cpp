@@ -30,8 +30,8 @@ class HostList {
 
  private:
   [[noreturn]] void refuse(std::string_view fact) const {
-    throw source_.error(line_, fmt::format("host list {}: {}; expected names such as node[01-16,20]",
-                                           quoted(expression_), fact));
+    throw source_.error(
+        line_, fmt::format("host list {}: {}; expected names such as node[01-16,20]", quoted(expression_), fact));
   }
 
   std::size_t comma_outside_brackets(std::string_view text) const {

@@ -35,16 +35,14 @@ constexpr std::array<Part, 8> k_parts{{{"Core", "core", "core", 10e9},
 class HwlocFile {
  public:
   explicit HwlocFile(const Source& source)
-      : source_(source),
-        document_(source, "topology"),
-        network_(source),
-        latency_(source.latency("latency", 100e-9)) {}
+      : source_(source), document_(source, "topology"), network_(source), latency_(source.latency("latency", 100e-9)) {}
 
   Topology read() {
     const pugi::xml_node machine = document_.root().child("object");
     if (!machine) throw document_.error(document_.root(), "no <object>; expected a machine and its parts");
     host_type_ = has(machine, "Core") ? "Core" : "PU";
-    if (!has(machine, host_type_)) throw document_.error(machine, "neither cores nor processing units; expected at least one");
+    if (!has(machine, host_type_))
+      throw document_.error(machine, "neither cores nor processing units; expected at least one");
     walk(machine, std::nullopt);
     return std::move(network_).topology();
   }
@@ -99,8 +97,12 @@ bool recognises(std::string_view contents) { return has_xml_root(contents, "topo
 }  // namespace
 
 Format hwloc_format() {
-  return {"hwloc", "hwloc's XML (lstopo --of xml): cores of one machine",
-          "core=10GBps l3=40GBps numa=80GBps package=40GBps latency=100ns", recognises, read, nullptr};
+  return {"hwloc",
+          "hwloc's XML (lstopo --of xml): cores of one machine",
+          "core=10GBps l3=40GBps numa=80GBps package=40GBps latency=100ns",
+          recognises,
+          read,
+          nullptr};
 }
 
 }  // namespace colltopo::import

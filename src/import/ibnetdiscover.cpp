@@ -1,8 +1,8 @@
 // What ibnetdiscover prints: every InfiniBand node with its ports, and per port the node and port at the other end and
 // the speed. Each end states its own direction of a cable.
 //
-// Channel adapters whose description is "HOST DEVICE" ("node01 HCA-1", "node01 mlx5_0") are ports of the host; several of
-// them make several links of one host. Other adapters are hosts by their identifier. The aggregation nodes inside
+// Channel adapters whose description is "HOST DEVICE" ("node01 HCA-1", "node01 mlx5_0") are ports of the host; several
+// of them make several links of one host. Other adapters are hosts by their identifier. The aggregation nodes inside
 // switches, which compute for SHARP, are left out with their links.
 #include <algorithm>
 #include <cctype>
@@ -38,9 +38,7 @@ struct FabricNode {
   std::int64_t line = 0;
 };
 
-bool is_aggregation(const FabricNode& node) {
-  return node.description.find("Aggregation Node") != std::string::npos;
-}
+bool is_aggregation(const FabricNode& node) { return node.description.find("Aggregation Node") != std::string::npos; }
 
 /// Gb/s of data per lane.
 bool lane_gigabits(std::string_view speed, double& gigabits) {
@@ -98,8 +96,8 @@ class Fabric {
 
  private:
   void take(std::string_view line) {
-    static constexpr std::string_view k_ignored[] = {"#",       "vendid=", "devid=",   "sysimgguid=", "switchguid=",
-                                                     "caguid=", "rtguid=", "Chassis",  "Hostname:",   "Non-Chassis",
+    static constexpr std::string_view k_ignored[] = {"#",       "vendid=", "devid=",  "sysimgguid=", "switchguid=",
+                                                     "caguid=", "rtguid=", "Chassis", "Hostname:",   "Non-Chassis",
                                                      "Spine",   "Line",    "ibwarn:"};
     if (line.empty()) return;
     for (const std::string_view ignored : k_ignored)
@@ -235,7 +233,8 @@ Topology read(const Source& source) { return Fabric(source).read(); }
 
 bool recognises(std::string_view contents) {
   const std::string_view line = first_line(contents);
-  for (const std::string_view beginning : {"vendid=", "devid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "Non-Chassis", "Chassis ", "ibwarn:"})
+  for (const std::string_view beginning :
+       {"vendid=", "devid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "Non-Chassis", "Chassis ", "ibwarn:"})
     if (line.starts_with(beginning)) return true;
   return false;
 }

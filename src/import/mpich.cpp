@@ -71,7 +71,9 @@ std::vector<Coordinates> coordinates_in(const Source& source) {
 
 /// "switch 1.7" of the first `levels` coordinates; "root" of none.
 std::string switch_name(const Coordinates& each, std::size_t levels) {
-  return levels == 0 ? "root" : fmt::format("switch {}", fmt::join(each.at.begin(), each.at.begin() + static_cast<std::ptrdiff_t>(levels), "."));
+  return levels == 0 ? "root"
+                     : fmt::format("switch {}", fmt::join(each.at.begin(),
+                                                          each.at.begin() + static_cast<std::ptrdiff_t>(levels), "."));
 }
 
 Topology read(const Source& source) {
@@ -126,7 +128,8 @@ bool recognises(std::string_view contents) {
 }  // namespace
 
 Format mpich_format() {
-  return {"mpich", "MPICH's coordinates (MPIR_CVAR_COORDINATES_FILE)", k_switch_tree_options, recognises, read, nullptr};
+  return {"mpich", "MPICH's coordinates (MPIR_CVAR_COORDINATES_FILE)", k_switch_tree_options, recognises, read,
+          nullptr};
 }
 
 }  // namespace colltopo::import

@@ -87,8 +87,8 @@ class NcclFile {
     for (const pugi::xml_node cpu : document_.root().children("cpu")) {
       if (machine != cpu.attribute("host_hash").value()) continue;
       const std::int64_t line = document_.line_of(cpu);
-      const Network::Node node = network_.declare(
-          fmt::format("{}cpu{}", prefix_, document_.text(cpu, "numaid")), Kind::switching, line);
+      const Network::Node node =
+          network_.declare(fmt::format("{}cpu{}", prefix_, document_.text(cpu, "numaid")), Kind::switching, line);
       cpus.push_back({node,
                       cpu_bandwidth(cpu.attribute("arch").value(), cpu.attribute("vendor").value(),
                                     document_.whole(cpu, "familyid", 0), document_.whole(cpu, "modelid", 0)),
@@ -173,8 +173,8 @@ class NcclFile {
       const bool to_cpu = device == "0x068001";  // the bridge of POWER
       network_.cable(gpu.node, to_cpu ? gpu.cpu : nvswitch(line), bandwidth, latency_, line);
     } else if (device.empty()) {
-      throw document_.error(nvlink, fmt::format("target {} is no GPU of the file and has no tclass; expected a busid",
-                                                quoted(target)));
+      throw document_.error(
+          nvlink, fmt::format("target {} is no GPU of the file and has no tclass; expected a busid", quoted(target)));
     }
     // Otherwise a GPU that was hidden from the job, which NCCL leaves out too.
   }

@@ -54,8 +54,8 @@ class Network {
     std::string name;
     Kind kind = Kind::host;
     bool declared = false;
-    std::int64_t line = 0;   // of the declaration
-    std::size_t place = 0;   // among the declared
+    std::int64_t line = 0;  // of the declaration
+    std::size_t place = 0;  // among the declared
   };
   struct Grid {
     std::vector<int> sides;

@@ -12,7 +12,8 @@ namespace colltopo::import {
 
 namespace {
 
-constexpr std::string_view k_expected = "SwitchName=NAME with Nodes=LIST or Switches=LIST, or BlockName=NAME Nodes=LIST";
+constexpr std::string_view k_expected =
+    "SwitchName=NAME with Nodes=LIST or Switches=LIST, or BlockName=NAME Nodes=LIST";
 
 /// The words of one line.
 struct Statement {
@@ -62,7 +63,8 @@ Statement statement_in(std::string_view text, const Source& source, std::int64_t
   const bool only_sizes = statement.block_sizes && statement.switch_name.empty() && statement.block_name.empty() &&
                           statement.nodes.empty() && statement.switches.empty();
   if (only_sizes) return statement;
-  if (!names_one) throw source.error(line, fmt::format("names no switch and no block, or both; expected {}", k_expected));
+  if (!names_one)
+    throw source.error(line, fmt::format("names no switch and no block, or both; expected {}", k_expected));
   if (statement.nodes.empty() && statement.switches.empty())
     throw source.error(line, fmt::format("{} has neither Nodes nor Switches; expected what hangs below it",
                                          quoted(statement.switch_name + statement.block_name)));
@@ -113,8 +115,6 @@ bool recognises(std::string_view contents) {
 
 }  // namespace
 
-Format slurm_format() {
-  return {"slurm", "Slurm's topology.conf", k_switch_tree_options, recognises, read, nullptr};
-}
+Format slurm_format() { return {"slurm", "Slurm's topology.conf", k_switch_tree_options, recognises, read, nullptr}; }
 
 }  // namespace colltopo::import

@@ -1,5 +1,5 @@
-// Slurm's topology.yaml: a list of topologies, of which the one with cluster_default, or else the first, is read. Each is
-// a tree of switches or a list of blocks; "flat" says nothing about the network.
+// Slurm's topology.yaml: a list of topologies, of which the one with cluster_default, or else the first, is read. Each
+// is a tree of switches or a list of blocks; "flat" says nothing about the network.
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 

@@ -95,9 +95,10 @@ double Source::latency(const std::string& option, double otherwise) const {
 double Source::link_bandwidth(std::string_view text, std::int64_t line) const {
   double value = 0;
   if (!is_bandwidth(text, value))
-    throw error(line, fmt::format("bandwidth {}; expected a number above 0 of bytes per second, or one with a unit such "
-                                  "as 100Gbps",
-                                  quoted(text)));
+    throw error(line,
+                fmt::format("bandwidth {}; expected a number above 0 of bytes per second, or one with a unit such "
+                            "as 100Gbps",
+                            quoted(text)));
   return value;
 }
 

@@ -87,8 +87,9 @@ Topology SwitchTree::topology(const std::string& name) const {
     };
     for (const std::string& host : each.hosts) {
       if (by_name_.count(host) > 0)
-        throw source_.error(each.line, fmt::format("{} is a host here and a switch on line {}; expected one or the other",
-                                                   quoted(host), switches_[by_name_.at(host)].line));
+        throw source_.error(
+            each.line, fmt::format("{} is a host here and a switch on line {}; expected one or the other", quoted(host),
+                                   switches_[by_name_.at(host)].line));
       const auto before = network.find(host);  // a host may hang below several switches
       join(before ? *before : network.declare(host, Kind::host, each.line), host_bandwidth);
     }

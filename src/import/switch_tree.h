@@ -1,8 +1,8 @@
 // Switches and what hangs below them, for formats that say who hangs where but not how fast (Slurm, MPICH).
 //
-// What such a file leaves out is assumed: a host has one link of `host` bandwidth, and a switch has towards the switches
-// above it together as much as comes from below (nothing is oversubscribed), in equal parts when they are several. The
-// option `uplink` states one bandwidth for all links between switches instead.
+// What such a file leaves out is assumed: a host has one link of `host` bandwidth, and a switch has towards the
+// switches above it together as much as comes from below (nothing is oversubscribed), in equal parts when they are
+// several. The option `uplink` states one bandwidth for all links between switches instead.
 #pragma once
 
 #include <string>

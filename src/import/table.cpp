@@ -18,8 +18,8 @@ namespace {
 /// In the order in which they are tried: an edge list is what nothing else is.
 const std::array<Format, 10>& formats() {
   static const std::array<Format, 10> k_formats{
-      json_format(),       graphml_format(),       hwloc_format(), nccl_format(),  dot_format(), slurm_format(),
-      slurm_yaml_format(), ibnetdiscover_format(), mpich_format(), edges_format()};
+      json_format(),  graphml_format(),    hwloc_format(),         nccl_format(),  dot_format(),
+      slurm_format(), slurm_yaml_format(), ibnetdiscover_format(), mpich_format(), edges_format()};
   return k_formats;
 }
 
@@ -75,9 +75,7 @@ std::string json_write(const Topology& topology) {
 
 }  // namespace
 
-Format json_format() {
-  return {"json", "colltopo's own JSON", "", json_recognises, json_read, json_write};
-}
+Format json_format() { return {"json", "colltopo's own JSON", "", json_recognises, json_read, json_write}; }
 
 std::string_view first_line(std::string_view contents, std::string_view comment) {
   TextLines lines(contents);
@@ -117,7 +115,8 @@ std::string_view format_of_file_name(std::string_view file_name) {
 std::string topology_formats() {
   std::string lines;
   for (const import::Format& format : import::formats()) {
-    lines += fmt::format("  {:<14} {}{}\n", format.name, format.about, format.write != nullptr ? " (also written)" : "");
+    lines +=
+        fmt::format("  {:<14} {}{}\n", format.name, format.about, format.write != nullptr ? " (also written)" : "");
     if (!format.options.empty()) lines += fmt::format("  {:<14}   {}\n", "", format.options);
   }
   return lines;

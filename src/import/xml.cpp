@@ -33,8 +33,7 @@ XmlDocument::XmlDocument(const Source& source, const char* root) : source_(sourc
     throw error(root_, fmt::format("element <{}>; expected <{}>", root_.name(), root));
   DepthLimit limit;
   document_.traverse(limit);
-  if (limit.too_deep)
-    throw error(limit.too_deep, fmt::format("elements are {} deep; expected fewer", k_deepest));
+  if (limit.too_deep) throw error(limit.too_deep, fmt::format("elements are {} deep; expected fewer", k_deepest));
 }
 
 std::int64_t XmlDocument::line_at(std::ptrdiff_t offset) const {
@@ -45,8 +44,7 @@ std::int64_t XmlDocument::line_of(pugi::xml_node node) const { return line_at(no
 
 std::string XmlDocument::text(pugi::xml_node node, const char* attribute) const {
   const std::string value = node.attribute(attribute).value();
-  if (value.empty())
-    throw error(node, fmt::format("<{}> without {}; expected it to be given", node.name(), attribute));
+  if (value.empty()) throw error(node, fmt::format("<{}> without {}; expected it to be given", node.name(), attribute));
   return value;
 }
 
@@ -55,8 +53,8 @@ std::int64_t XmlDocument::whole(pugi::xml_node node, const char* attribute, std:
   const std::string_view text = node.attribute(attribute).value();
   std::int64_t value = 0;
   if (!parse_whole(text, value) || value < 0)
-    throw error(node, fmt::format("{}={} of <{}>; expected a whole number of 0 or more", attribute, quoted(text),
-                                  node.name()));
+    throw error(
+        node, fmt::format("{}={} of <{}>; expected a whole number of 0 or more", attribute, quoted(text), node.name()));
   return value;
 }
 

@@ -1,5 +1,5 @@
-// Merging paths of a pair while the largest load allows it: shares are cut into whole chunks later, and few, heavy paths
-// lose nothing by that.
+// Merging paths of a pair while the largest load allows it: shares are cut into whole chunks later, and few, heavy
+// paths lose nothing by that.
 #pragma once
 
 #include "synthesis/flow_instance.h"

@@ -69,9 +69,9 @@ constexpr double k_gbps = 1e9 / 8;
 
 const std::vector<std::string>& samples() {
   static const std::vector<std::string> k_samples{
-      "native.json",  "topology.conf", "topology-blocks.conf", "topology.yaml",   "ibnetdiscover.txt", "lstopo.xml",
-      "lstopo-v1.xml", "cluster.graphml", "cluster.dot",          "links.edges",     "coordinates.txt",   "nccl-topo.xml",
-      "nccl-pair.xml"};
+      "native.json",     "topology.conf", "topology-blocks.conf", "topology.yaml", "ibnetdiscover.txt",
+      "lstopo.xml",      "lstopo-v1.xml", "cluster.graphml",      "cluster.dot",   "links.edges",
+      "coordinates.txt", "nccl-topo.xml", "nccl-pair.xml"};
   return k_samples;
 }
 
@@ -92,9 +92,9 @@ TEST(Import, every_sample_is_recognised_and_connected) {
 
 TEST(Import, slurm_host_lists_are_expanded_and_spines_share_what_comes_from_below) {
   const Topology topology = imported("topology.conf");
-  EXPECT_THAT(host_names(topology), ElementsAre("node01", "node02", "node03", "node04", "node05", "node06", "node07",
-                                                "node08", "node09", "node10", "node11", "node12", "gpu1", "gpu2", "gpu3",
-                                                "login"));
+  EXPECT_THAT(host_names(topology),
+              ElementsAre("node01", "node02", "node03", "node04", "node05", "node06", "node07", "node08", "node09",
+                          "node10", "node11", "node12", "gpu1", "gpu2", "gpu3", "login"));
   EXPECT_EQ(topology.switches(), 6);
   EXPECT_DOUBLE_EQ(between(topology, "node03", "leaf0").bandwidth, k_default_bandwidth);
   EXPECT_DOUBLE_EQ(between(topology, "leaf0", "spine1").bandwidth, 2 * k_default_bandwidth);
@@ -118,8 +118,7 @@ TEST(Import, options_of_a_format_replace_what_it_assumes) {
 
 TEST(Import, slurm_brackets_multiply_and_keep_the_width_of_numbers) {
   const Topology topology = import_topology("switchname=s nodes=r[0-1]n[08-10],x\n", "file");
-  EXPECT_THAT(host_names(topology),
-              ElementsAre("r0n08", "r0n09", "r0n10", "r1n08", "r1n09", "r1n10", "x"));
+  EXPECT_THAT(host_names(topology), ElementsAre("r0n08", "r0n09", "r0n10", "r1n08", "r1n09", "r1n10", "x"));
 }
 
 TEST(Import, slurm_blocks_are_joined_by_one_switch) {
@@ -133,9 +132,10 @@ TEST(Import, slurm_yaml_takes_the_default_of_the_cluster) {
   EXPECT_EQ(topology.name(), "compute");
   EXPECT_THAT(host_names(topology), ElementsAre("node01", "node02", "node03", "node04"));
   EXPECT_EQ(between(topology, "s1", "sw_root").links, 1);
-  const Topology blocks = import_topology("- topology: b\n  block:\n    blocks:\n      - block: b1\n        nodes: n[1-2]\n"
-                                          "- topology: c\n  flat: true\n",
-                                          "file");
+  const Topology blocks = import_topology(
+      "- topology: b\n  block:\n    blocks:\n      - block: b1\n        nodes: n[1-2]\n"
+      "- topology: c\n  flat: true\n",
+      "file");
   EXPECT_EQ(blocks.name(), "b") << "the first, when none is the default";
   EXPECT_EQ(blocks.switches(), 1);
 }
@@ -175,8 +175,8 @@ TEST(Import, edge_lists_have_cables_one_way_links_and_units) {
 TEST(Import, dot_has_scopes_subgraphs_and_ports) {
   const Topology topology = imported("cluster.dot");
   EXPECT_EQ(topology.name(), "cluster");
-  EXPECT_THAT(host_names(topology), testing::UnorderedElementsAre("node00", "node01", "node02", "node03", "node04",
-                                                                  "node05"));
+  EXPECT_THAT(host_names(topology),
+              testing::UnorderedElementsAre("node00", "node01", "node02", "node03", "node04", "node05"));
   EXPECT_EQ(topology.switches(), 3);
   EXPECT_DOUBLE_EQ(between(topology, "node02", "leaf0").bandwidth, 100 * k_gbps);
   EXPECT_DOUBLE_EQ(between(topology, "spine", "leaf1").bandwidth, 300 * k_gbps);
@@ -269,10 +269,10 @@ TEST(Import, damaged_samples_are_read_or_refused_in_one_line) {
     const std::string text = contents_of(sample);
     for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', end + 1)) {
       const std::size_t begin = end == 0 ? 0 : text.rfind('\n', end - 1) + 1;  // npos + 1 is 0
-      attempt(text.substr(0, end + 1), sample);                                  // cut off after the line
-      attempt(text.substr(0, (begin + end) / 2), sample);                        // and inside it
-      attempt(text.substr(0, end + 1) + text.substr(begin), sample);             // the line twice
-      attempt(text.substr(0, begin) + text.substr(end + 1), sample);             // without it
+      attempt(text.substr(0, end + 1), sample);                                // cut off after the line
+      attempt(text.substr(0, (begin + end) / 2), sample);                      // and inside it
+      attempt(text.substr(0, end + 1) + text.substr(begin), sample);           // the line twice
+      attempt(text.substr(0, begin) + text.substr(end + 1), sample);           // without it
     }
   }
   EXPECT_GT(refused, 500);
@@ -285,7 +285,8 @@ TEST(Import, nesting_without_end_is_refused) {
   EXPECT_THAT(error_of("<topology version=\"2.0\">" + xml), StartsWith("file:1: "));
   EXPECT_THAT(error_of(braces), HasSubstr("braces open; expected fewer"));
   std::string chain;
-  for (int i = 0; i < 20000; ++i) chain += "SwitchName=s" + std::to_string(i) + " Switches=s" + std::to_string(i + 1) + "\n";
+  for (int i = 0; i < 20000; ++i)
+    chain += "SwitchName=s" + std::to_string(i) + " Switches=s" + std::to_string(i + 1) + "\n";
   EXPECT_EQ(import_topology(chain + "SwitchName=s20000 Nodes=a,b\n", "file").switches(), 20001);
 }
 
@@ -301,7 +302,8 @@ void expect_same(const Topology& a, const Topology& b, const std::string& what) 
 
 TEST(Export, what_is_written_is_read_back_as_it_was) {
   std::vector<Topology> all;
-  for (const char* spec : {"torus:3x4", "mesh:2x3/bandwidth:100Gbps/latency:1.3us", "switch:5", "bipartite:2:3", "ring:12"})
+  for (const char* spec :
+       {"torus:3x4", "mesh:2x3/bandwidth:100Gbps/latency:1.3us", "switch:5", "bipartite:2:3", "ring:12"})
     all.push_back(topology_of(spec));
   for (const std::string& sample : samples()) all.push_back(imported(sample));
   TopologyBuilder odd("a \"name\" <&> \\", 3, 1);

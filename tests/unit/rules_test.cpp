@@ -1,5 +1,7 @@
 // Rules files: what matches, and what is said about a file that is wrong.
 
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +17,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 Rules rules_of(const std::string& text) {
-  const std::string path = testing::TempDir() + "rules_test.json";
+  const std::string path = testing::TempDir() + std::to_string(getpid()) + "_rules_test.json";
   std::ofstream(path) << text;
   return Rules::read(path);
 }
