@@ -21,13 +21,14 @@ if ! unshare --uts true 2>/dev/null; then
   exit 77
 fi
 
-# on HOSTS [mpirun options]: a checked all-to-all by the folder's schedules.
+# on HOSTS [mpirun options]: a checked collective by the folder's schedules.
+collective=alltoall
 on() {
   hosts=$1
   shift
   timeout -k 3 60 mpirun --mca plm_rsh_agent "$here/fakersh" --host "$hosts" --mca coll_topo_verbose 1 \
     --mca coll_topo_topology torus:2x2 --mca coll_topo_hosts node1,node2,node3,node4 --mca coll_topo_schedules "$scratch" \
-    "$@" "$build/bin/colltopo-bench" --collective alltoall --bytes 8K --check 2>&1
+    "$@" "$build/bin/colltopo-bench" --collective "$collective" --bytes 8K --check 2>&1
 }
 
 # expect WORDS HOSTS [mpirun options]
@@ -39,11 +40,28 @@ expect() {
 }
 
 expect 'to make one: colltopo generate mcf torus:2x2 -o' node1:1,node2:1,node3:1,node4:1
-"$build/bin/colltopo" generate pairwise torus:2x2 -o "$scratch/whole.sched" >/dev/null || fail "generate"
-"$build/bin/colltopo" generate pairwise torus:2x2/ranks:2 -o "$scratch/twice.sched" >/dev/null || fail "generate two on each"
-"$build/bin/colltopo" generate pairwise torus:2x2/ranks:0,2,1,0 -o "$scratch/part.sched" >/dev/null || fail "generate a part"
+# generate ALGORITHM TOPO NAME [options]: into the folder.
+generate() {
+  algorithm=$1 network=$2 name=$3
+  shift 3
+  "$build/bin/colltopo" generate "$algorithm" "$network" -o "$scratch/$name.sched" "$@" >/dev/null || fail "generate $algorithm $network"
+}
+
+generate mcf torus:2x2 whole
+generate mcf torus:2x2/ranks:2 twice
+generate mcf-path torus:2x2/ranks:0,2,1,0 part
 expect 'whole.sched (found by' node1:1,node2:1,node3:1,node4:1
 expect 'whole.sched by host (found by' node4:1,node2:1,node1:1,node3:1
 expect 'twice.sched (found by' node1:2,node2:2,node3:2,node4:2
 expect 'part.sched (found by' node2:2,node3:1
+
+# In steps, and other collectives: along packed trees and a ring without contention.
+generate mcf-steps torus:2x2 whole
+expect 'whole.sched by host (found by' node4:1,node2:1,node1:1,node3:1 --mca coll_topo_pace steps
+for collective in allgather reduce_scatter allreduce; do
+  generate forest torus:2x2 "$collective" -c "$collective"
+  expect "$collective.sched by host (found by" node4:1,node2:1,node1:1,node3:1
+  generate lr3 torus:2x2/ranks:2 "$collective-ring" -c "$collective"
+  expect "$collective-ring.sched (found by" node1:2,node2:2,node3:2,node4:2
+done
 exit $failed
