@@ -30,6 +30,7 @@ struct Schedule {
   std::vector<Route> routes;      // sorted by (source, target, lane); empty where the network chooses
   std::string topology;           // fingerprint of the topology it was made for; empty: any
   std::string bound;  // what the generator claims ("all-to-all 0.1111 of link bandwidth"); free text, one line
+  std::string topology_name = {};  // how that topology was asked for, "torus:3x3x3" or a file; empty: not known
 
   /// The largest step of any op.
   Step steps() const;

@@ -17,7 +17,8 @@ struct ScheduleHeader {
   std::string name;
   Shape shape;
   Step steps = 0;
-  std::string topology;
+  std::string topology;       // its fingerprint
+  std::string topology_name;  // as Schedule's
   std::string bound;
   std::string algorithm;     // of the `generate` line; empty: the file has sections
   AlgorithmOptions options;  // of the `generate` line

@@ -77,6 +77,7 @@ std::string parametric_file(const Order& order, Step steps, const std::string& c
   header.shape = order.shape;
   header.steps = steps;
   header.topology = fingerprint(order.topology);
+  header.topology_name = order.topology.name();
   header.bound = claim;
   header.algorithm = order.algorithm.name;
   header.options = order.options;
@@ -120,6 +121,7 @@ void make_expanded(const Order& order, bool parametric, Generation& generation) 
   report_shape(report, order, schedule.steps());
   if (!verdict.valid()) return generation.reject(to_string(verdict.violations.front()));
   schedule.topology = fingerprint(order.topology);
+  schedule.topology_name = order.topology.name();
   schedule.bound = report_bound(report, schedule, order.topology);
   report.add("in_place", verdict.in_place);
   if (reduces(order.shape.collective))

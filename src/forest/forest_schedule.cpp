@@ -137,6 +137,7 @@ class ForestSchedule {
     Schedule schedule;
     schedule.name = "forest";
     schedule.topology = fingerprint(topology_);
+    schedule.topology_name = topology_.name();
     const Step steps = backwards ? steps_of(in, root) : 0;
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
       const auto at = static_cast<std::size_t>(rank);

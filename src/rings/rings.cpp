@@ -138,6 +138,7 @@ Schedule ring_schedule(std::string name, Collective collective, const Topology& 
   });
   schedule.routes = ring_routes(collective, tree, order);
   schedule.topology = fingerprint(topology);
+  schedule.topology_name = topology.name();
   return schedule;
 }
 

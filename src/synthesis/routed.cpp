@@ -94,6 +94,7 @@ Schedule routed_alltoall(std::string name, const Topology& topology, const Chunk
       schedule_of(std::move(name), shape, [&](Rank rank) { return routed_program(shape, rank, chunked, pairs); });
   schedule.routes = routes_of(chunked.routing, layers);
   schedule.topology = fingerprint(topology);
+  schedule.topology_name = topology.name();
   return schedule;
 }
 

@@ -171,6 +171,7 @@ Schedule stepped_alltoall(std::string name, const Topology& topology, const Chun
       lower(std::move(name), {Collective::alltoall, topology.hosts(), chunked.chunks, 0}, std::move(moves));
   schedule.routes = std::move(routes);
   schedule.topology = fingerprint(topology);
+  schedule.topology_name = topology.name();
   return schedule;
 }
 

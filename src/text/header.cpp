@@ -137,7 +137,8 @@ void require_writable(const ScheduleHeader& header) {
   const auto require = [](bool good, std::string_view fact) {
     if (!good) throw Error(fmt::format("schedule cannot be written: {}", fact));
   };
-  require(one_line(header.name) && one_line(header.topology) && one_line(header.bound),
+  require(one_line(header.name) && one_line(header.topology) && one_line(header.topology_name) &&
+              one_line(header.bound),
           "name, topology or bound has control characters, expected one line of plain text each");
   require(shape.ranks >= 1, fmt::format("ranks {}, expected 1 or more", shape.ranks));
   require(shape.chunks >= 1 && shape.chunks <= k_most_chunks / shape.ranks,
@@ -183,7 +184,10 @@ Head read_head(Lines& lines) {
   constexpr std::string_view k_expected = "topology, bound, sections or generate";
   std::string_view line = lines.next(k_expected);
   if (line.starts_with("topology ")) {
-    header.topology = free_text(lines, line, "topology");
+    const std::string topology = free_text(lines, line, "topology");
+    const std::size_t space = std::min(topology.find(' '), topology.size());
+    header.topology = topology.substr(0, space);
+    header.topology_name = topology.substr(std::min(space + 1, topology.size()));
     line = lines.next(k_expected);
   }
   if (line.starts_with("bound ")) {
@@ -215,7 +219,8 @@ void write_head(SealedLines& out, const ScheduleHeader& header, bool routes) {
   out.line(fmt::format("chunks {}", shape.chunks));
   if (rooted(shape.collective)) out.line(fmt::format("root {}", shape.root));
   out.line(fmt::format("steps {}", header.steps));
-  if (!header.topology.empty()) out.line("topology " + header.topology);
+  if (!header.topology.empty())
+    out.line("topology " + header.topology + (header.topology_name.empty() ? "" : " ") + header.topology_name);
   if (!header.bound.empty()) out.line("bound " + header.bound);
   if (header.algorithm.empty())
     out.line(fmt::format("sections {}", shape.ranks + (routes ? 1 : 0)));

@@ -64,6 +64,7 @@ void write_schedule(std::ostream& stream, const Schedule& schedule) {
   header.shape = schedule.shape;
   header.steps = schedule.steps();
   header.topology = schedule.topology;
+  header.topology_name = schedule.topology_name;
   header.bound = schedule.bound;
 
   SealedLines out(stream);

@@ -103,7 +103,8 @@ class RandomPrograms {
     for (Rank source = 0; source + 1 < shape.ranks && below(2) == 0; ++source) {
       for (Lane lane = 0; lane < 2; ++lane) schedule.routes.push_back({source, source + 1, lane, below(3), links()});
     }
-    if (below(2) == 0) schedule.topology = "torus:3x3 4f00";
+    if (below(2) == 0) schedule.topology = "9h0s36l-4f00";
+    if (!schedule.topology.empty() && below(2) == 0) schedule.topology_name = "my networks/torus 3x3.json";
     if (below(2) == 0) schedule.bound = " all-to-all 1/9 of  link bandwidth ~";
     return schedule;
   }

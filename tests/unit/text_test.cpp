@@ -31,6 +31,7 @@ void expect_round_trip(const Schedule& schedule) {
   EXPECT_EQ(header.shape, schedule.shape);
   EXPECT_EQ(header.steps, schedule.steps());
   EXPECT_EQ(header.topology, schedule.topology);
+  EXPECT_EQ(header.topology_name, schedule.topology_name);
   EXPECT_EQ(header.bound, schedule.bound);
   EXPECT_EQ(header.algorithm, "");
 }
