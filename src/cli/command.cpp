@@ -149,6 +149,21 @@ Schedule schedule_argument(const std::string& path) {
   return read_schedule(in, input_name(path));
 }
 
+Topology topology_of_schedule(const Schedule& schedule, const std::string& on) {
+  if (!on.empty()) return topology_argument(on);
+  if (schedule.topology_name.empty())
+    throw Error(fmt::format("{}: the file does not say what it was made for; expected --on TOPO", schedule.name));
+  try {
+    Topology topology = topology_argument(schedule.topology_name);
+    if (fingerprint(topology) == schedule.topology) return topology;
+    throw Error(
+        fmt::format("its fingerprint is {} now; the file was made for {}", fingerprint(topology), schedule.topology));
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}: made for '{}': {}; --on TOPO says where that topology is", schedule.name,
+                            schedule.topology_name, error.what()));
+  }
+}
+
 Collective collective_argument(const std::string& name) {
   const auto collective = collective_named(name);
   if (collective) return *collective;

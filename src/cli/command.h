@@ -32,6 +32,7 @@ void add_convert(CLI::App& app, Session& session);
 void add_topology(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_bound(CLI::App& app, Session& session);
+void add_routes(CLI::App& app, Session& session);
 
 /// One result, as lines "name  value" for people or as one JSON object.
 class Report {
@@ -71,6 +72,9 @@ void add_without(CLI::App& command, std::vector<Breakage>& without);
 Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without,
                            const std::string& format = "");
 Schedule schedule_argument(const std::string& path);
+/// The topology of --on or, where that is empty, the one that the schedule says it was made for. Throws Error when it
+/// says none or it cannot be had.
+Topology topology_of_schedule(const Schedule& schedule, const std::string& on);
 Collective collective_argument(const std::string& name);
 /// "1K,64K,1000": counts of bytes; K, M and G are powers of 1024.
 std::vector<std::size_t> bytes_argument(const std::string& list);

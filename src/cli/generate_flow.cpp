@@ -9,6 +9,7 @@
 #include "colltopo/chunking.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
+#include "colltopo/forwarding.h"
 #include "colltopo/routed.h"
 #include "colltopo/verify.h"
 
@@ -133,6 +134,8 @@ Routing start_of(const GenerateArguments& arguments, const Topology& topology) {
 
 void finish(Generation& generation, Schedule schedule, const Topology& topology, LayerMethod method,
             const FlowFigures& figures) {
+  generation.progress.show("finding planes");
+  schedule = with_planes_as_lanes(std::move(schedule), topology);
   generation.progress.show("finding layers");
   const std::int32_t layers = put_into_layers(schedule, topology, method);
   generation.progress.show("verifying");
@@ -146,7 +149,8 @@ void finish(Generation& generation, Schedule schedule, const Topology& topology,
       .add("steps", schedule.steps())
       .add("chunks", schedule.shape.chunks, fmt::format("{} per shard", schedule.shape.chunks))
       .add("chunk_loss", figures.chunk_loss, fmt::format("{:.3f}%", 100 * figures.chunk_loss))
-      .add("routes", schedule.routes.size());
+      .add("routes", schedule.routes.size())
+      .add("planes", planes_in(schedule.routes));
   if (method == LayerMethod::none)
     report.add("layers", layers, "none: for networks that drop packets");
   else

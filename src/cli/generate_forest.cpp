@@ -8,6 +8,7 @@
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
 #include "colltopo/forest.h"
+#include "colltopo/forwarding.h"
 #include "colltopo/verify.h"
 
 namespace colltopo::cli {
@@ -104,7 +105,7 @@ void run(const GenerateArguments& arguments, Session& session) {
   generation.progress.show(fmt::format("packing trees on {}", topology.name()));
   const Forest forest = pack_forest(topology, options);
   generation.progress.show("lowering");
-  Schedule schedule = forest_schedule(topology, forest, collective, arguments.root);
+  Schedule schedule = with_planes_as_lanes(forest_schedule(topology, forest, collective, arguments.root), topology);
   generation.progress.show("verifying");
   const std::string fault = first_fault(schedule, topology);
 

@@ -48,6 +48,7 @@ int main(int argc, char** argv) {
   add_draw(app, session);
   add_explain(app, session);
   add_convert(app, session);
+  add_routes(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

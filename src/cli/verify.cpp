@@ -6,11 +6,13 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "colltopo/cost.h"
+#include "colltopo/forwarding.h"
 
 namespace colltopo::cli {
 
@@ -19,6 +21,7 @@ namespace {
 struct Arguments {
   std::string file;
   std::string on;
+  std::string routes;  // a file of tables
   bool lossy = false;
 };
 
@@ -53,6 +56,19 @@ std::string loads_text(const Schedule& schedule, const Topology& topology, const
                             schedule.bound.empty() ? "" : "; the file says: " + schedule.bound);
 }
 
+/// Tables that do not send every lane along its route.
+void check_tables(const std::string& file, const Schedule& schedule, const Topology& topology, Verdict& verdict,
+                  std::string& text) {
+  std::istringstream in(file_contents(file));
+  const ForwardingTables tables = read_json_routes(in, input_name(file), schedule, topology);
+  const std::vector<std::string> faults = forwarding_faults(schedule, topology, tables);
+  for (const std::string& fault : faults) verdict.violations.push_back({-1, -1, input_name(file) + ": " + fault});
+  if (faults.empty())
+    text += fmt::format(
+        "tables: {} entries in {} send every lane along its route and every plane to every host, free of loops\n",
+        tables.entries(), counted(static_cast<std::size_t>(tables.planes()), "plane"));
+}
+
 void run(const Arguments& arguments, Session& session) {
   const Schedule schedule = schedule_argument(arguments.file);
   Verdict verdict = verify(schedule);
@@ -61,8 +77,8 @@ void run(const Arguments& arguments, Session& session) {
                                        {"same_on_all_ranks", verdict.same_on_all_ranks},
                                        {"stepped", verdict.stepped}};
   std::string on_text;
-  if (!arguments.on.empty()) {
-    const Topology topology = topology_argument(arguments.on);
+  if (!arguments.on.empty() || !arguments.routes.empty()) {
+    const Topology topology = topology_of_schedule(schedule, arguments.on);
     const std::vector<Violation> misfits =
         verify_on(schedule, topology, arguments.lossy ? Fabric::lossy : Fabric::lossless);
     verdict.violations.insert(verdict.violations.end(), misfits.begin(), misfits.end());
@@ -76,6 +92,7 @@ void run(const Arguments& arguments, Session& session) {
                             cost.neighbours_only ? "all messages between neighbours" : "messages pass other hosts",
                             counted(most, "message"));
       on_text += loads_text(schedule, topology, cost, properties);
+      if (!arguments.routes.empty()) check_tables(arguments.routes, schedule, topology, verdict, on_text);
     }
   }
   if (!verdict.valid()) session.status = k_examined_is_wrong;
@@ -113,6 +130,8 @@ void add_verify(CLI::App& app, Session& session) {
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
   command->add_option("--on", arguments->on, "Also prove that it fits this topology: hosts, paths, routes, layers");
+  command->add_option("--routes", arguments->routes,
+                      "Also prove that these tables (colltopo routes --for json) send every lane along its route");
   command->add_flag("--lossy", arguments->lossy, "The network drops packets: cycles within layers do no harm");
   command->footer("Exit status 1 when it is wrong; each violation is a line with its rank and op.");
   command->callback([arguments, &session] { run(*arguments, session); });

@@ -137,9 +137,9 @@ void require_writable(const ScheduleHeader& header) {
   const auto require = [](bool good, std::string_view fact) {
     if (!good) throw Error(fmt::format("schedule cannot be written: {}", fact));
   };
-  require(one_line(header.name) && one_line(header.topology) && one_line(header.topology_name) &&
-              one_line(header.bound),
-          "name, topology or bound has control characters, expected one line of plain text each");
+  require(
+      one_line(header.name) && one_line(header.topology) && one_line(header.topology_name) && one_line(header.bound),
+      "name, topology or bound has control characters, expected one line of plain text each");
   require(shape.ranks >= 1, fmt::format("ranks {}, expected 1 or more", shape.ranks));
   require(shape.chunks >= 1 && shape.chunks <= k_most_chunks / shape.ranks,
           fmt::format("chunks {}, expected 1..{}", shape.chunks, k_most_chunks / shape.ranks));

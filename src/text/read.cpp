@@ -80,7 +80,8 @@ Schedule read_all(std::string_view text, const std::string& file) {
   const Shape& shape = head.header.shape;
   const Stretch header{0, lines.offset()};
 
-  Schedule schedule{head.header.name, shape, {}, {}, head.header.topology, head.header.bound, head.header.topology_name};
+  Schedule schedule{head.header.name,         shape, {}, {}, head.header.topology, head.header.bound,
+                    head.header.topology_name};
   std::vector<Place> places;
   for (Rank rank = 0; rank < shape.ranks && !head.parametric(); ++rank) {
     places.push_back(placed(lines, head.seal, [&] { schedule.programs.push_back(read_section(lines, head, rank)); }));

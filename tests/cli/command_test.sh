@@ -49,7 +49,7 @@ tra8() { "$colltopo" generate tra ring:8 --radix 3 -o tra.sched >/dev/null || fa
 help() {
   expect 0 'First steps' --help
   expect 0 '^colltopo [0-9]+\.[0-9]+\.[0-9]+$' --version
-  for command in topology bound generate verify cost draw explain convert; do
+  for command in topology bound generate verify cost draw explain convert routes; do
     expect 0 "^  $command " --help
     expect 0 '--json' $command --help
   done
@@ -507,6 +507,29 @@ pipes() {
   "$colltopo" topology ring:5 -o - | "$colltopo" topology - | grep -q 'hosts  *5' || fail 'a piped topology is not read'
   "$colltopo" draw ring:5 -o - | head -1 | grep -q '<svg' || fail 'no SVG on standard output'
   "$colltopo" generate tra ring:5 -o - 2>/dev/null | "$colltopo" draw - | grep -q 'step 1' || fail 'a piped schedule is not drawn'
+}
+
+routes() {
+  "$colltopo" generate mcf torus:3x3/drop-links:2:1 -o mcf.sched >/dev/null
+  expect 0 'rules +0: every route has room' routes mcf.sched -o mcf.sh
+  sh -n mcf.sh || fail "not a shell script"
+  sh mcf.sh nobody 2>errors && fail "a stranger got routes"
+  grep -q "no node 'nobody' in this file" errors || fail "a stranger is not told so: $(cat errors)"
+  expect_json 'it["planes"] >= 2 and it["rules"] == 0 and it["entries"] == it["planes"] * 72 and it["verified"]' \
+    routes mcf.sched --for json -o mcf.json
+  expect 0 'send every lane along its route' verify mcf.sched --routes mcf.json
+  sed 's/"target": 1, "link": [0-9]*/"target": 1, "link": 0/' mcf.json >wrong.json
+  expect 1 'wrong.json: (lane|plane) ' verify mcf.sched --routes wrong.json
+  head -c 300 mcf.json >cut.json
+  expect_one_line 2 'cut.json: ' verify mcf.sched --routes cut.json
+  "$colltopo" topology torus:3x3 -o own.json >/dev/null
+  "$colltopo" generate mcf own.json -o own.sched >/dev/null
+  expect 0 'planes' routes own.sched --on own.json -o own.sh
+  expect_one_line 2 'its routes are those of topology' routes own.sched --on ring:9
+  "$colltopo" generate linear switch:4 -o linear.sched >/dev/null
+  expect_one_line 2 'it has no routes' routes linear.sched
+  expect_one_line 2 "network '10'; expected the first two octets" routes mcf.sched --network 10
+  "$colltopo" routes mcf.sched >again.sh && cmp -s mcf.sh again.sh || fail "routes are not repeatable"
 }
 
 rings() {

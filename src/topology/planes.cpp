@@ -1,0 +1,146 @@
+// Colouring of the routes to each host: routes that leave a node by different links need different planes.
+#include "colltopo/planes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace colltopo {
+
+namespace {
+
+constexpr int k_most_refills = 12;
+
+using RouteId = std::uint32_t;
+
+std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
+
+/// [host] the routes to it.
+std::vector<std::vector<RouteId>> by_target(const Topology& topology, RouteLinks routes) {
+  std::vector<std::vector<RouteId>> to(index(topology.nodes()));
+  for (RouteId route = 0; route < routes.size(); ++route)
+    if (!routes[route].empty()) to[index(topology.link(routes[route].back()).head)].push_back(route);
+  return to;
+}
+
+/// The most links by which these routes, all to one host, leave one node.
+std::int32_t most_ways_out(const Topology& topology, RouteLinks routes, const std::vector<RouteId>& members) {
+  std::vector<LinkId> used;
+  for (const RouteId route : members) used.insert(used.end(), routes[route].begin(), routes[route].end());
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  std::vector<std::int32_t> ways(index(topology.nodes()), 0);
+  std::int32_t most = 0;
+  for (const LinkId link : used) most = std::max(most, ++ways[index(topology.link(link).tail)]);
+  return most;
+}
+
+/// The planes of the routes to one host.
+class PlanesToHost {
+ public:
+  PlanesToHost(const Topology& topology, RouteLinks routes) : topology_(topology), routes_(routes) {}
+
+  /// Each route, in this order, into the plane that fits and knows most of its links already. How many planes.
+  std::int32_t fill(const std::vector<RouteId>& order, std::vector<std::int32_t>& plane_of) {
+    planes_ = 0;
+    for (const RouteId route : order) plane_of[route] = place(routes_[route]);
+    return planes_;
+  }
+
+ private:
+  std::int32_t place(std::span<const LinkId> route) {
+    std::int32_t best = planes_, most_known = -1;
+    for (std::int32_t plane = 0; plane < planes_; ++plane)
+      if (const std::int32_t known = known_links(plane, route); known > most_known) {
+        best = plane;
+        most_known = known;
+      }
+    if (best == planes_) open_plane();
+    for (const LinkId link : route) next(best, topology_.link(link).tail) = link;
+    return best;
+  }
+
+  /// -1: the plane leaves a node of the route by another link.
+  std::int32_t known_links(std::int32_t plane, std::span<const LinkId> route) {
+    std::int32_t known = 0;
+    for (const LinkId link : route) {
+      const LinkId there = next(plane, topology_.link(link).tail);
+      if (there >= 0 && there != link) return -1;
+      known += there == link;
+    }
+    return known;
+  }
+
+  void open_plane() {
+    const std::size_t nodes = index(topology_.nodes());
+    next_.resize(std::max(next_.size(), nodes * (index(planes_) + 1)));
+    const auto first = next_.begin() + static_cast<std::ptrdiff_t>(nodes * index(planes_));
+    std::fill(first, first + static_cast<std::ptrdiff_t>(nodes), -1);
+    ++planes_;
+  }
+
+  LinkId& next(std::int32_t plane, NodeId node) {
+    return next_[index(plane) * index(topology_.nodes()) + index(node)];
+  }
+
+  const Topology& topology_;
+  RouteLinks routes_;
+  std::int32_t planes_ = 0;
+  std::vector<LinkId> next_;  // [plane][node]
+};
+
+/// Plane 0 becomes that with the most routes, and so on.
+void number_by_use(const std::vector<RouteId>& members, std::int32_t planes, std::vector<std::int32_t>& plane_of) {
+  std::vector<std::size_t> uses(index(planes), 0);
+  for (const RouteId route : members) ++uses[index(plane_of[route])];
+  std::vector<std::int32_t> order(index(planes)), number(index(planes));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int32_t a, std::int32_t b) { return uses[index(a)] > uses[index(b)]; });
+  for (std::int32_t i = 0; i < planes; ++i) number[index(order[index(i)])] = i;
+  for (const RouteId route : members) plane_of[route] = number[index(plane_of[route])];
+}
+
+/// The next order to try: the routes of a plane stay together, so that they need no more planes than before (iterated
+/// greedy colouring, Culberson 1992); planes come the last first, or by lot.
+void reorder(std::vector<RouteId>& order, const std::vector<std::int32_t>& plane_of, std::int32_t planes, int pass,
+             std::mt19937& random) {
+  std::vector<std::int32_t> turn(index(planes));
+  for (std::int32_t plane = 0; plane < planes; ++plane) turn[index(plane)] = planes - 1 - plane;
+  for (std::size_t i = turn.size(); pass % 2 == 1 && i > 1; --i) std::swap(turn[i - 1], turn[random() % i]);
+  std::stable_sort(order.begin(), order.end(), [&](RouteId a, RouteId b) {
+    return turn[index(plane_of[a])] < turn[index(plane_of[b])];
+  });
+}
+
+}  // namespace
+
+std::vector<std::int32_t> planes_of(const Topology& topology, RouteLinks routes) {
+  std::vector<std::int32_t> plane_of(routes.size(), 0);
+  PlanesToHost planes_to_host(topology, routes);
+  std::int32_t allowed = least_planes(topology, routes);  // the busiest host's need sets what all others may have
+  for (const std::vector<RouteId>& members : by_target(topology, routes)) {
+    std::vector<RouteId> order = members;
+    // Long routes agree with few others: they are placed while planes are empty.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
+    std::int32_t planes = planes_to_host.fill(order, plane_of);
+    std::mt19937 random(1);
+    for (int pass = 0; planes > allowed && pass < k_most_refills; ++pass) {
+      reorder(order, plane_of, planes, pass, random);
+      planes = planes_to_host.fill(order, plane_of);
+    }
+    allowed = std::max(allowed, planes);
+    number_by_use(members, planes, plane_of);
+  }
+  return plane_of;
+}
+
+std::int32_t least_planes(const Topology& topology, RouteLinks routes) {
+  std::int32_t least = 0;
+  for (const std::vector<RouteId>& members : by_target(topology, routes))
+    least = std::max(least, most_ways_out(topology, routes, members));
+  return least;
+}
+
+}  // namespace colltopo
