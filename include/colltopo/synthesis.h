@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "colltopo/routing.h"
+#include "colltopo/team.h"
 
 namespace colltopo {
 
@@ -25,6 +26,7 @@ struct SynthesisOptions {
   int most_links = 0;                    // of a path, for PathSet::bounded; 0: the diameter plus 1
   double epsilon = 0.05;                 // fptas
   const Routing* start = nullptr;        // a routing of the same hosts to begin with (warm start)
+  Team* team = nullptr;                  // to share the work with: methods that `spread`; nullptr: alone
   /// Called now and then with the bounds so far, for people who wait.
   std::function<void(const FlowBound& bound)> progress = {};
 };
@@ -34,6 +36,7 @@ struct Synthesis {
   FlowBound bound;  // time: of the routing; time_lower and lengths: the optimum's, where the method knows it
   double time_lower_of_paths = 0;  // mcf-path, ilp: no weights on the paths it chose among are faster; 0: not known
   std::string remark = {};         // for people: what was left out; empty: nothing
+  std::vector<std::uint64_t> trees = {};  // [member of the team] shortest-path trees that it has grown, where counted
 };
 
 /// The optimum of the all-to-all by paths shared at will (Basu et al., 3.1), without the paths: to options.gap or
@@ -49,6 +52,9 @@ struct RoutingMethod {
   /// Empty when it can serve the topology; otherwise why not ("dimension order needs a grid").
   std::string (*refusal)(const Topology& topology, const SynthesisOptions& options);
   Synthesis (*make)(const Topology& topology, const SynthesisOptions& options);
+  /// Its sources are spread over SynthesisOptions::team: rank 0 gets the answer, the others end with bounds alone.
+  /// Other methods take no notice of the team.
+  bool spreads = false;
 };
 
 std::span<const RoutingMethod> routing_methods();

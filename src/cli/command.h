@@ -15,10 +15,11 @@ namespace colltopo::cli {
 
 enum ExitStatus { k_good = 0, k_examined_is_wrong = 1, k_usage = 2 };
 
-/// How a run of the command ends, and whether it speaks JSON.
+/// How a run of the command ends, and how it speaks.
 struct Session {
   int status = k_good;
   bool json = false;
+  bool silent = false;  // one of several processes, of which another speaks
 };
 
 /// Adds a subcommand with --json.

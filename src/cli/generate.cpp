@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "cli/process_team.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
 #include "colltopo/text.h"
@@ -21,36 +21,33 @@ namespace {
 
 std::array<GenerateKind, 5> kinds() { return {closed_forms(), routings(), stepped_flows(), forests(), rings()}; }
 
-/// Of how many processes that mpirun started this is which.
-struct Launch {
-  int rank = 0;
-  int ranks = 1;
-};
-
-Launch launch() {
-  const auto number = [](const char* name, int otherwise) {
-    const char* const text = std::getenv(name);
-    return text == nullptr ? otherwise : std::atoi(text);
-  };
-  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr)
-    return {number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 1)};
-  return {number("PMI_RANK", 0), number("PMI_SIZE", 1)};
-}
-
-void run(const GenerateArguments& arguments, Session& session) {
-  // Equal processes that write the same file would destroy it.
-  const Launch launched = launch();
-  if (launched.rank > 0) return;
-  if (launched.ranks > 1)
-    std::cerr << fmt::format("colltopo: started {} times; rank 0 generates, the others have ended\n", launched.ranks);
+GenerateKind kind_of(const std::string& algorithm) {
   std::string names;
   for (const GenerateKind& kind : kinds()) {
     for (const std::string& name : kind.names()) {
-      if (name == arguments.algorithm) return kind.run(arguments, session);
+      if (name == algorithm) return kind;
       names += " " + name;
     }
   }
-  throw Error(fmt::format("algorithm '{}' is unknown; expected one of:{}", arguments.algorithm, names));
+  throw Error(fmt::format("algorithm '{}' is unknown; expected one of:{}", algorithm, names));
+}
+
+void run(const GenerateArguments& arguments, Session& session) {
+  const GenerateKind kind = kind_of(arguments.algorithm);
+  const Launch launched = launch();
+  if (launched.ranks <= 1) return kind.run(arguments, session, nullptr);
+  std::string obstacle;
+  std::unique_ptr<ProcessTeam> team;
+  if (kind.spreads(arguments.algorithm)) team = ProcessTeam::join(launched, obstacle);
+  if (team != nullptr) {
+    kind.run(arguments, session, team.get());
+    return team->leave();
+  }
+  // Equal processes that write the same file would destroy it.
+  if (launched.rank > 0) return;
+  std::cerr << fmt::format("colltopo: started {} times; rank 0 generates, the others have ended{}{}\n", launched.ranks,
+                           obstacle.empty() ? "" : ": ", obstacle);
+  kind.run(arguments, session, nullptr);
 }
 
 }  // namespace

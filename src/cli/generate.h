@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/process_team.h"
 #include "cli/progress.h"
 #include "colltopo/algorithms.h"
 #include "colltopo/synthesis.h"
@@ -50,7 +51,9 @@ struct GenerateKind {
   /// Lines for the help text.
   std::string (*algorithms)();
   void (*add_options)(CLI::App& command, GenerateArguments& arguments);
-  void (*run)(const GenerateArguments& arguments, Session& session);
+  /// `team`: of the processes that share the work of an algorithm that spreads; nullptr: this process is alone.
+  void (*run)(const GenerateArguments& arguments, Session& session, ProcessTeam* team);
+  bool (*spreads)(const std::string& algorithm) = [](const std::string&) { return false; };
 };
 GenerateKind closed_forms();
 GenerateKind routings();

@@ -133,7 +133,7 @@ void make_expanded(const Order& order, bool parametric, Generation& generation) 
     generation.write(schedule);
 }
 
-void run(const GenerateArguments& arguments, Session& session) {
+void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Topology topology = generation.topology();
   const Order order = order_of(arguments, *algorithm_named(arguments.algorithm), topology);

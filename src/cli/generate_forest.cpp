@@ -94,7 +94,7 @@ void report_time(Report& report, const Topology& topology, Schedule& schedule, i
   schedule.bound = fmt::format("{} {:.8g} s per byte of a call, at least {:.8g}", name(collective), achieved, bound);
 }
 
-void run(const GenerateArguments& arguments, Session& session) {
+void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Collective collective =
       arguments.collective.empty() ? Collective::allgather : collective_argument(arguments.collective);

@@ -51,7 +51,7 @@ void make_schedule(Collective collective, const GenerateArguments& arguments, co
   generation.write(schedule);
 }
 
-void run(const GenerateArguments& arguments, Session& session) {
+void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Collective collective =
       arguments.collective.empty() ? Collective::allgather : collective_argument(arguments.collective);

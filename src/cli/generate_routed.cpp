@@ -1,5 +1,9 @@
 // colltopo generate for an all-to-all of weighted paths: a method of the table finds them, then they are cut into
 // chunks, lowered to messages, put into layers, proved and written (Basu et al., sections 3 and 4).
+#include <algorithm>
+#include <exception>
+#include <new>
+
 #include <fmt/format.h>
 
 #include "cli/generate_flow.h"
@@ -21,25 +25,87 @@ Synthesis solve(const RoutingMethod& method, SynthesisOptions options, const Top
   return synthesis;
 }
 
-void run(const GenerateArguments& arguments, Session& session) {
-  Generation generation(arguments, session);
-  FlowRequest request = flow_request(arguments, generation);
-  const Topology topology = flow_topology(generation);
-  const RoutingMethod& method = *routing_method_named(arguments.algorithm);
-  if (const std::string refusal = method.refusal(topology, request.synthesis); !refusal.empty())
-    throw Error(fmt::format("{} on {}: {}", method.name, topology.name(), refusal));
-  Progress& progress = generation.progress;
-  if (!arguments.from.empty()) progress.show("reading " + arguments.from);
-  Routing start = start_of(arguments, topology);
-  if (start.paths() > 0) request.synthesis.start = &start;
+/// All that a routing is made from.
+struct Task {
+  FlowRequest request;
+  Topology topology;
+  const RoutingMethod* method = nullptr;
+  Routing start;
+};
 
-  progress.show(fmt::format("{} on {}", method.name, topology.name()));
+Task task_of(const GenerateArguments& arguments, Generation& generation) {
+  Task task;
+  task.request = flow_request(arguments, generation);
+  task.topology = flow_topology(generation);
+  task.method = routing_method_named(arguments.algorithm);
+  if (const std::string refusal = task.method->refusal(task.topology, task.request.synthesis); !refusal.empty())
+    throw Error(fmt::format("{} on {}: {}", task.method->name, task.topology.name(), refusal));
+  if (!arguments.from.empty()) generation.progress.show("reading " + arguments.from);
+  task.start = start_of(arguments, task.topology);
+  return task;
+}
+
+/// The same on every member of a team. When some cannot, the first of them says why and none goes on.
+Task agreed_task_of(const GenerateArguments& arguments, Generation& generation, Session& session, ProcessTeam* team) {
+  if (team == nullptr) return task_of(arguments, generation);
+  Task task;
+  std::exception_ptr failure;
+  try {
+    task = task_of(arguments, generation);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  const int failed = team->first_of(failure != nullptr);
+  if (failed < 0) return task;
+  team->leave();
+  session.silent = failed != team->rank();
+  if (failure) std::rethrow_exception(failure);
+  throw Error("another rank has failed");
+}
+
+/// All members of a team together; what one of them cannot go on from is the end of all.
+Synthesis solve_together(const Task& task, ProcessTeam* team) {
+  SynthesisOptions options = task.request.synthesis;
+  if (task.start.paths() > 0) options.start = &task.start;
+  if (team == nullptr) return solve(*task.method, options, task.topology);
+  options.team = team;
+  if (options.threads == 0) options.threads = threads_of(launch());
+  if (team->rank() > 0) options.progress = {};
+  try {
+    return solve(*task.method, options, task.topology);
+  } catch (const std::bad_alloc&) {
+    team->abort("out of memory");
+  } catch (const std::exception& error) {
+    team->abort(error.what());
+  }
+}
+
+void report_work(Report& report, const std::vector<std::uint64_t>& trees) {
+  if (trees.empty()) return;
+  report.add_hidden("trees_per_process", trees);
+  const auto [least, most] = std::minmax_element(trees.begin(), trees.end());
+  const std::string each = *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most);
+  if (trees.size() == 1)
+    report.add_hidden("processes", 1);
+  else
+    report.add("processes", trees.size(), fmt::format("{}, each grew {} shortest-path trees", trees.size(), each));
+}
+
+void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team) {
+  Generation generation(arguments, session);
+  Task task = agreed_task_of(arguments, generation, session, team);
+  const Topology& topology = task.topology;
+  const FlowRequest& request = task.request;
+  Progress& progress = generation.progress;
+
+  if (team == nullptr || team->rank() == 0) progress.show(fmt::format("{} on {}", task.method->name, topology.name()));
   const auto begin = std::chrono::steady_clock::now();
-  Synthesis synthesis = solve(method, request.synthesis, topology);
+  Synthesis synthesis = solve_together(task, team);
+  if (team != nullptr && team->rank() > 0) return;
   FlowFigures figures;
   figures.solve_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   figures.bound = synthesis.bound.time_lower;
-  start = {};
+  task.start = {};
 
   progress.show("cutting shards into chunks");
   const Chunked chunks = chunked(topology, synthesis.routing, request.most_chunks);
@@ -51,6 +117,7 @@ void run(const GenerateArguments& arguments, Session& session) {
     generation.report.add("bound_of_paths", least,
                           fmt::format("{:.8g}: no other weights on these paths are faster", least));
   if (!synthesis.remark.empty()) generation.report.add("remark", synthesis.remark);
+  report_work(generation.report, synthesis.trees);
   finish(generation, std::move(schedule), topology, request.layers, figures);
 }
 
@@ -69,7 +136,8 @@ GenerateKind routings() {
             for (const RoutingMethod& method : routing_methods()) names.emplace_back(method.name);
             return names;
           },
-          method_lines, add_flow_options, run};
+          method_lines, add_flow_options, run,
+          [](const std::string& algorithm) { return routing_method_named(algorithm)->spreads; }};
 }
 
 }  // namespace colltopo::cli

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view k_name = "mcf-steps";
 
-void run(const GenerateArguments& arguments, Session& session) {
+void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   if (!arguments.from.empty())
     throw Error(fmt::format("--from {}: {} begins with no routes; expected another algorithm", arguments.from, k_name));

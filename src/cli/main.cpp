@@ -2,8 +2,11 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <sstream>
+#include <string_view>
 
 #include "cli/command.h"
+#include "cli/launch.h"
 #include "colltopo/error.h"
 
 namespace {
@@ -26,6 +29,8 @@ constexpr const char* k_first_steps = R"(First steps:
 Exit status: 0 good, 1 what was examined is wrong, 2 usage or unreadable input.)";
 
 int report_failure(const Session& session, const std::string& what) {
+  // mpirun ends all processes when the first one fails, which must not be before the one that speaks has spoken.
+  if (session.silent) return k_good;
   if (session.json) std::cout << nlohmann::ordered_json{{"error", what}}.dump(2) << '\n';
   std::cerr << "colltopo: " << what << '\n';
   return k_usage;
@@ -35,6 +40,8 @@ int report_failure(const Session& session, const std::string& what) {
 
 int main(int argc, char** argv) {
   Session session;
+  // Equal processes under mpirun find the same fault: the first one says so.
+  session.silent = argc > 1 && std::string_view(argv[1]) == "generate" && launch().rank > 0;
   CLI::App app(k_about, "colltopo");
   app.footer(k_first_steps);
   app.set_version_flag("--version", std::string("colltopo ") + COLLTOPO_VERSION);
@@ -52,7 +59,10 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? k_good : k_usage;
+    std::ostringstream unsaid;
+    std::ostream& out = session.silent ? unsaid : std::cout;
+    const int status = app.exit(error, out, session.silent ? unsaid : std::cerr);
+    return status == 0 || session.silent ? k_good : k_usage;
   } catch (const std::bad_alloc&) {
     return report_failure(session, "out of memory; choose a smaller topology, or --parametric");
   } catch (const std::exception& error) {

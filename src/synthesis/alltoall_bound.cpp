@@ -101,6 +101,7 @@ FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& optio
     return bound_of(instance, loads, std::vector<double>(loads.size(), 1), options.threads);
 
   SynthesisOptions own = options;
+  own.team = nullptr;
   if (options.symmetry) own.start = nullptr;  // it is a routing of all hosts, not of the representatives
   const FlowSolution solution = solve(instance, own);
   return bound_of(instance, class_loads(instance, solution.routing), solution.class_lengths, options.threads);

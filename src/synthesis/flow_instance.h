@@ -35,10 +35,11 @@ std::vector<double> link_lengths(const FlowInstance& instance, const std::vector
 
 /// A flow of an instance and the proof of how good it is.
 struct FlowSolution {
-  Routing routing;                    // from the instance's sources alone, to every other host
-  std::vector<double> class_lengths;  // [class] length of each of its links
-  double time = 0;                    // largest load over capacity of a class: an upper bound on the optimum
-  double time_lower = 0;              // by class_lengths
+  Routing routing;                        // from the instance's sources alone, to every other host
+  std::vector<double> class_lengths;      // [class] length of each of its links
+  double time = 0;                        // largest load over capacity of a class: an upper bound on the optimum
+  double time_lower = 0;                  // by class_lengths
+  std::vector<std::uint64_t> trees = {};  // [member of the team] shortest-path trees grown
 
   double gap() const { return time_lower > 0 ? time / time_lower - 1 : 1; }
 };

@@ -13,6 +13,8 @@ namespace colltopo {
 namespace {
 
 constexpr std::size_t k_batches = 250;
+// Sources that are more than this part of all, visited together, overshoot: each moves as if others did as it does.
+constexpr double k_part_together = 1.0 / 60;
 // A tree's path joins a pool when it is shorter than the pool's best by this part.
 constexpr double k_worth_adding = 1e-4;
 // An unused path stays while it is no longer than the shortest by this part.
@@ -31,19 +33,26 @@ bool leads(const Topology& topology, const WeightedPath& path) {
 
 }  // namespace
 
-FlowSweep::FlowSweep(const FlowInstance& instance, int threads, std::uint32_t seed)
+FlowSweep::FlowSweep(const FlowInstance& instance, const SynthesisOptions& options)
     : instance_(instance),
+      team_(options.team),
       arcs_(instance),
       potential_(instance.class_capacity),
       pools_(instance.sources.size()),
       orders_(instance.sources.size()),
-      turns_(instance.sources.size()),
-      random_(seed) {
-  std::iota(turns_.begin(), turns_.end(), 0U);
-  const std::size_t batch = std::max<std::size_t>(1, turns_.size() / k_batches);
-  for (unsigned i = 0; i < worker_count(threads); ++i)
+      changes_(instance.class_capacity.size()) {
+  const std::size_t members = team_ == nullptr ? 1 : static_cast<std::size_t>(team_->ranks());
+  const std::size_t rank = team_ == nullptr ? 0 : static_cast<std::size_t>(team_->rank());
+  for (std::size_t source = rank; source < pools_.size(); source += members) turns_.push_back(source);
+  // Members must not visit neighbours at the same time in every sweep: both would move to the same links.
+  random_.seed(options.seed + static_cast<std::uint32_t>(rank));
+  most_turns_ = (pools_.size() + members - 1) / members;
+  const std::size_t batch = std::max<std::size_t>(1, pools_.size() / members / k_batches);
+  for (unsigned i = 0; i < worker_count(options.threads); ++i)
     desks_.push_back({ShortestPathTree(arcs_), PairStep(instance), {}, {}});
-  if (batch > 1) copies_.assign(batch, potential_);
+  if (batch > 1 || members > 1) copies_.assign(batch, potential_);
+  const double together = static_cast<double>(batch * members) / static_cast<double>(pools_.size());
+  companions_ = std::max(1.0, together / k_part_together);
 }
 
 void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential&)>& visit) {
@@ -55,15 +64,22 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
   const std::size_t workers = std::min(desks_.size(), copies_.size());
   std::barrier together(static_cast<std::ptrdiff_t>(workers));
   const auto work = [&](std::size_t worker) {
-    const std::size_t classes = potential_.loads().size();
-    for (std::size_t first = 0; first < turns_.size(); first += copies_.size()) {
-      const std::size_t count = std::min(copies_.size(), turns_.size() - first);
+    const std::size_t classes = changes_.size();
+    const std::size_t begin = classes * worker / workers, end = classes * (worker + 1) / workers;
+    for (std::size_t first = 0; first < most_turns_; first += copies_.size()) {
+      const std::size_t count = std::min(copies_.size(), turns_.size() - std::min(first, turns_.size()));
       for (std::size_t i = worker; i < count; i += workers) {
-        copies_[i].copy_state(potential_);
+        copies_[i].copy_state(potential_, companions_);
         visit(turns_[first + i], desks_[worker], copies_[i]);
       }
       together.arrive_and_wait();
-      potential_.merge(std::span(copies_).first(count), classes * worker / workers, classes * (worker + 1) / workers);
+      potential_.changes(std::span(copies_).first(count), begin, end, changes_);
+      if (team_ != nullptr) {
+        together.arrive_and_wait();
+        if (worker == 0) team_->sum(changes_);
+        together.arrive_and_wait();
+      }
+      potential_.apply(changes_, begin, end);
       together.arrive_and_wait();
     }
   };
@@ -72,10 +88,17 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
   work(0);
 }
 
+void FlowSweep::grow(std::size_t source, std::span<const double> class_lengths, Desk& desk) {
+  desk.tree.grow(instance_.sources[source], class_lengths, orders_[source]);
+  ++desk.trees;
+}
+
 void FlowSweep::start_from(const Routing& routing) {
   const Topology& topology = *instance_.topology;
+  std::vector<std::size_t> own = turns_;
+  std::sort(own.begin(), own.end());
   std::size_t next = 0;
-  for (std::size_t i = 0; i < pools_.size(); ++i) {
+  for (const std::size_t i : own) {
     const NodeId source = instance_.sources[i];
     while (next < routing.paths() && routing.path(next).source < source) ++next;
     for (NodeId target = 0; target < topology.hosts(); ++target) {
@@ -94,6 +117,10 @@ void FlowSweep::start_from(const Routing& routing) {
       pools_[i].end_target();
     }
   }
+  if (team_ == nullptr) return;
+  std::vector<double> loads(potential_.loads().begin(), potential_.loads().end());
+  team_->sum(loads);
+  potential_.set_loads(loads);
 }
 
 double FlowSweep::sweep_with_new_paths(std::span<const double> class_lengths) {
@@ -101,7 +128,7 @@ double FlowSweep::sweep_with_new_paths(std::span<const double> class_lengths) {
   sweep([&](std::size_t source, Desk& desk, LinkPotential& potential) {
     sums[source] = renew_pool(source, class_lengths, desk, potential);
   });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
+  return sum_over(team_, std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 void FlowSweep::sweep_pools() {
@@ -110,21 +137,21 @@ void FlowSweep::sweep_pools() {
 
 double FlowSweep::sum_of_distances(std::span<const double> class_lengths) {
   std::vector<double> sums(pools_.size());
-  for_each_index(pools_.size(), static_cast<int>(desks_.size()), [&](std::size_t source, unsigned worker) {
+  for_each_index(turns_.size(), static_cast<int>(desks_.size()), [&](std::size_t turn, unsigned worker) {
+    const std::size_t source = turns_[turn];
     Desk& desk = desks_[worker];
-    desk.tree.grow(instance_.sources[source], class_lengths, orders_[source]);
+    grow(source, class_lengths, desk);
     for (NodeId host = 0; host < instance_.topology->hosts(); ++host) sums[source] += desk.tree.distance(host);
     sums[source] *= instance_.multiplicity[source];
   });
-  return std::accumulate(sums.begin(), sums.end(), 0.0);
+  return sum_over(team_, std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
 double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_lengths, Desk& desk,
                              LinkPotential& potential) {
   PathPool& pool = pools_[source];
   const double multiplicity = instance_.multiplicity[source];
-  desk.tree.grow(instance_.sources[source], class_lengths.empty() ? potential.lengths() : class_lengths,
-                 orders_[source]);
+  grow(source, class_lengths.empty() ? potential.lengths() : class_lengths, desk);
   desk.fresh.clear();
   double distances = 0;
   for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
@@ -175,7 +202,27 @@ void FlowSweep::balance_pool(std::size_t source, Desk& desk, LinkPotential& pote
   }
 }
 
-Routing FlowSweep::routing() const {
+void FlowSweep::gather_pools() {
+  std::vector<std::byte> own;
+  std::sort(turns_.begin(), turns_.end());
+  if (team_->rank() != 0)
+    for (const std::size_t source : turns_) pools_[source].pack(own);
+  const std::vector<std::vector<std::byte>> gathered = team_->gather(own);
+  for (std::size_t rank = 1; rank < gathered.size(); ++rank) {
+    std::span<const std::byte> left = gathered[rank];
+    for (std::size_t source = rank; source < pools_.size(); source += gathered.size()) pools_[source].unpack(left);
+  }
+}
+
+std::vector<std::uint64_t> FlowSweep::trees() const {
+  std::uint64_t trees = 0;
+  for (const Desk& desk : desks_) trees += desk.trees;
+  return counts_by_member(team_, trees);
+}
+
+Routing FlowSweep::routing() {
+  if (team_ != nullptr) gather_pools();
+  if (team_ != nullptr && team_->rank() != 0) return Routing(instance_.topology->hosts());
   // Shares this small are left by rounding; the pair's other paths take them over.
   constexpr double k_dust = 1e-9;
   Routing routing(instance_.topology->hosts());

@@ -75,22 +75,28 @@ void LinkPotential::add(std::size_t e, double amount) {
   length_[e] *= near_exp(std::clamp(amount * rate_[e], -1.0, 1.0));
 }
 
-void LinkPotential::copy_state(const LinkPotential& master) {
+void LinkPotential::copy_state(const LinkPotential& master, double companions) {
   load_ = master.load_;
   length_ = master.length_;
   rate_ = master.rate_;
+  if (companions != 1)
+    for (double& rate : rate_) rate *= companions;
 }
 
-void LinkPotential::merge(std::span<const LinkPotential> copies, std::size_t first, std::size_t last) {
+void LinkPotential::changes(std::span<const LinkPotential> copies, std::size_t first, std::size_t last,
+                            std::span<double> changes) const {
   for (std::size_t e = first; e < last; ++e) {
-    const double load = load_[e], length = length_[e];
-    double more = 0, factor = 1;
-    for (const LinkPotential& copy : copies) {
-      more += copy.load_[e] - load;
-      factor *= copy.length_[e] / length;
-    }
-    load_[e] = load + more;
-    length_[e] = length * factor;
+    double more = 0;
+    for (const LinkPotential& copy : copies) more += copy.load_[e] - load_[e];
+    changes[e] = more;
+  }
+}
+
+void LinkPotential::apply(std::span<const double> changes, std::size_t first, std::size_t last) {
+  for (std::size_t e = first; e < last; ++e) {
+    if (changes[e] == 0) continue;
+    load_[e] += changes[e];
+    length_[e] *= std::exp(changes[e] * rate_[e]);
   }
 }
 

@@ -39,10 +39,13 @@ class LinkPotential {
   /// beta / (capacity * time): the growth of the logarithm of the length with the load.
   double rate(std::size_t e) const { return rate_[e]; }
 
-  /// Loads and lengths of `master`, which has the same rates.
-  void copy_state(const LinkPotential& master);
-  /// Adds to classes [first, last) what each of `copies` has done since it took this state.
-  void merge(std::span<const LinkPotential> copies, std::size_t first, std::size_t last);
+  /// Loads and lengths of `master`, and its rates times `companions`: lengths follow as if so many did alike.
+  void copy_state(const LinkPotential& master, double companions);
+  /// The load that classes [first, last) have got in all of `copies` together since those took this state.
+  void changes(std::span<const LinkPotential> copies, std::size_t first, std::size_t last,
+               std::span<double> changes) const;
+  /// Adds changes to classes [first, last), as add() does.
+  void apply(std::span<const double> changes, std::size_t first, std::size_t last);
 
  private:
   std::vector<double> capacity_, log_prior_, load_, length_, rate_;  // [class]

@@ -3,7 +3,8 @@
 //
 // Path Gauss-Seidel finds paths, shares and the certificate at once; the interior point takes over where a
 // ten-thousandth is not enough. What is left of the gap is spent on merging the paths of pairs: within 1% of the
-// optimum nearly every pair of a thousand hosts ends with a single path.
+// optimum nearly every pair of a thousand hosts ends with a single path. A team shares the Gauss-Seidel; what comes
+// after it is rank 0's.
 #include <algorithm>
 #include <chrono>
 
@@ -32,10 +33,16 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   SynthesisOptions first = own;
   if (refine) first.gap = k_gauss_seidel_gap;
   FlowSolution solution = path_gauss_seidel(instance, first);
+  if (options.team != nullptr) options.team->leave();
+  Synthesis synthesis;
+  synthesis.trees = solution.trees;
+  if (options.team != nullptr && options.team->rank() != 0) {
+    synthesis.bound = {solution.time, solution.time_lower, link_lengths(instance, solution.class_lengths)};
+    return synthesis;
+  }
   own.seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (refine && solution.gap() > own.gap && own.seconds > 0) solution = path_interior_point(instance, solution, own);
 
-  Synthesis synthesis;
   synthesis.routing = with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + options.gap));
   synthesis.bound.lengths = link_lengths(instance, solution.class_lengths);
   synthesis.bound.time_lower = solution.time_lower;
@@ -47,7 +54,7 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
 }  // namespace
 
 RoutingMethod mcf_method() {
-  return {"mcf", "multi-commodity flow, paths of any length, to a certified gap (MCF)", refusal, make};
+  return {"mcf", "multi-commodity flow, paths of any length, to a certified gap (MCF)", refusal, make, true};
 }
 
 }  // namespace colltopo

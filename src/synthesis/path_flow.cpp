@@ -2,13 +2,13 @@
 #include "synthesis/path_flow.h"
 
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "synthesis/candidate_paths.h"
 #include "synthesis/flow_sweep.h"
 #include "synthesis/methods.h"
 #include "synthesis/parallel.h"
+#include "synthesis/round_control.h"
 
 namespace colltopo {
 
@@ -53,16 +53,8 @@ double time_lower_of_paths(const Topology& topology, const Routing& paths, std::
 
 namespace {
 
-constexpr double k_first_beta = 10;
-constexpr double k_fine_beta = 40;
-constexpr double k_fine_gap = 0.06;         // where fine rounds begin
-constexpr double k_duality_part = 0.7;      // duality below this part of smoothing: the flow fits the potential
 constexpr int k_sweeps = 2;                 // of a round
 constexpr int k_rounds_between_bounds = 4;  // on all routings
-constexpr double k_highest_floor = 0.007, k_lowest_floor = 1e-12, k_floor_part = 0.1;  // of priors
-// Weights that have not come nearer by this part in so many rounds do not get any nearer.
-constexpr double k_progress = 0.02;
-constexpr int k_patience = 300;
 
 /// Rounds as those of path_gauss_seidel(), on paths that stay the same.
 class Rounds {
@@ -71,16 +63,17 @@ class Rounds {
       : topology_(topology),
         options_(options),
         instance_(whole_instance(topology)),
-        flow_(instance_, options.threads, options.seed) {
+        control_(options),
+        flow_(instance_, options) {
     flow_.start_from(paths);
   }
 
   Synthesis run() {
     bool fits = certify();
-    while (!finished()) {
-      sharpen(fits);
+    while (!ended()) {
+      control_.sharpen(potential(), gap_of_paths(), fits);
       for (int i = 0; i < k_sweeps; ++i) {
-        potential().set(beta_, potential().largest());
+        potential().set(control_.beta(), potential().largest());
         flow_.sweep_pools();
       }
       fits = certify();
@@ -91,8 +84,6 @@ class Rounds {
   }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   LinkPotential& potential() { return flow_.potential(); }
   double gap_of_paths() const { return synthesis_.bound.time / synthesis_.time_lower_of_paths - 1; }
 
@@ -100,10 +91,10 @@ class Rounds {
   bool certify() {
     FlowBound& bound = synthesis_.bound;
     bound.time = potential().largest();
-    potential().set(beta_, bound.time);
+    potential().set(control_.beta(), bound.time);
     const double volume = potential().volume(), mean = potential().mean();
     const double lower = sum_of_shortest(flow_.pools(), potential().lengths(), options_.threads) / volume;
-    if (round_ % k_rounds_between_bounds == 0) {
+    if (certified_ % k_rounds_between_bounds == 0) {
       const double of_all = flow_.sum_of_distances(potential().lengths()) / volume;
       if (of_all > bound.time_lower) {
         bound.time_lower = of_all;
@@ -112,48 +103,29 @@ class Rounds {
     }
     synthesis_.time_lower_of_paths = std::max({synthesis_.time_lower_of_paths, bound.time_lower, lower});
     if (options_.progress) options_.progress(bound);
-    return mean - lower < k_duality_part * (bound.time - mean);
+    ++certified_;
+    return RoundControl::fits(bound.time, mean, lower);
   }
 
-  void sharpen(bool fits) {
-    if (!fine_ && gap_of_paths() <= k_fine_gap) {
-      fine_ = true;
-      beta_ = k_fine_beta;
-    } else if (!fine_ && fits) {
-      beta_ *= 2;
-    } else if (fits) {
-      potential().absorb(std::clamp(k_floor_part * gap_of_paths(), k_lowest_floor, k_highest_floor));
-    }
-  }
-
-  bool finished() {
-    ++round_;
-    if (gap_of_paths() < nearest_ * (1 - k_progress)) {
-      nearest_ = gap_of_paths();
-      nearest_round_ = round_;
-    }
-    return synthesis_.bound.gap() <= options_.gap || gap_of_paths() <= options_.gap / 4 ||
-           round_ - nearest_round_ > k_patience ||
-           std::chrono::duration<double>(Clock::now() - began_).count() > options_.seconds;
+  bool ended() {
+    return control_.ended(gap_of_paths(), synthesis_.bound.gap() <= options_.gap || gap_of_paths() <= options_.gap / 4);
   }
 
   const Topology& topology_;
   const SynthesisOptions& options_;
-  const Clock::time_point began_ = Clock::now();
   const FlowInstance instance_;
+  RoundControl control_;
   FlowSweep flow_;
   Synthesis synthesis_;
-  double beta_ = k_first_beta;
-  bool fine_ = false;
-  int round_ = 0;
-  int nearest_round_ = 0;
-  double nearest_ = std::numeric_limits<double>::infinity();  // the smallest gap so far
+  int certified_ = 0;  // rounds
 };
 
 }  // namespace
 
 Synthesis best_weights(const Topology& topology, const Routing& paths, const SynthesisOptions& options) {
-  return Rounds(topology, paths, options).run();
+  SynthesisOptions own = options;
+  own.team = nullptr;
+  return Rounds(topology, paths, own).run();
 }
 
 namespace {

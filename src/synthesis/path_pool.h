@@ -31,6 +31,11 @@ class PathPool {
   void add(double weight, std::span<const LinkId> links);
   void end_target() { first_path_.push_back(static_cast<std::uint32_t>(weights_.size())); }
 
+  /// Appends the pool as plain bytes.
+  void pack(std::vector<std::byte>& bytes) const;
+  /// The pool that begins there, and `bytes` without it.
+  void unpack(std::span<const std::byte>& bytes);
+
  private:
   std::vector<std::uint32_t> first_path_{0};  // [target], and the end
   std::vector<double> weights_;               // [path]

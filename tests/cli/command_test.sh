@@ -250,6 +250,10 @@ launched() {
   OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 expect 0 'started 2 times; rank 0 generates' \
     generate ewsp ring:6 -o launched.sched
   expect 0 valid verify launched.sched
+  # Nobody else is there to share the work of mcf.
+  OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 expect 0 'started 2 times; rank 0 generates, .*: libcolltopo_team' \
+    generate mcf ring:6 -o launched.sched
+  expect 0 valid verify launched.sched
 }
 
 # Something breaks: a schedule around it, also from the one before; what cannot be is said.

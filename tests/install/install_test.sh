@@ -20,6 +20,10 @@ if [ "$mpi" = ON ]; then
     [ -n "$(find "$work/stage" -name "$file")" ] || fail "$file is missing"
   done
   [ -n "$(find "$opt" -name libcolltopo_mpi.so)" ] || fail "libcolltopo_mpi.so is missing"
+  [ -n "$(find "$opt" -name libcolltopo_team.so)" ] || fail "libcolltopo_team.so is missing"
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout -k 3 60 mpirun --oversubscribe -np 2 "$opt/bin/colltopo" \
+    generate mcf torus:3x3 --json >"$work/answer" || fail "colltopo does not generate under mpirun"
+  grep -q '"processes": 2' "$work/answer" || fail "installed, colltopo does not share work under mpirun"
 fi
 
 echo "CMake package"
