@@ -6,10 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "colltopo/schedule.h"
+#include "colltopo/segments.h"
 #include "colltopo/topology.h"
 #include "colltopo/verify.h"
 
@@ -71,6 +73,25 @@ Cost cost_of(const Schedule& schedule, const Topology& topology);
 /// Steps one after the other; in each, every rank spends `message_overhead_s` on each of its messages, then the longest
 /// path's latency passes and the busiest link carries its load.
 double model_seconds(const Cost& cost, double bytes, double message_overhead_s);
+
+/// Slots of a pipeline (segments.h) that are alike and follow each other: in each, steps that follow each other run on
+/// a segment each.
+struct SlotCost {
+  std::int64_t slots = 1;
+  std::size_t most_messages_of_a_rank = 0;  // as StepCost's
+  double latency_s = 0;  // of the longest path of the step that comes in; no other's, for its messages follow others
+  double busiest_link_s_per_byte = 0;
+};
+
+/// All steps + segments - 1, in order.
+std::vector<SlotCost> slots_of(const Schedule& schedule, const Topology& topology, int segments);
+
+/// Slots one after the other; in each a latency passes and the busiest link carries its load, unless some rank takes
+/// longer to start its messages: it does that while links are busy with those of the slot before.
+double model_seconds(std::span<const SlotCost> slots, double bytes, double message_overhead_s);
+
+/// The widest way into the network that a host has.
+Port port_of(const Topology& topology, double message_overhead_s);
 
 /// What every schedule of a collective needs on a topology, by the narrowest cut or by the distances.
 struct BandwidthBound {

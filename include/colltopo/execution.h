@@ -1,7 +1,9 @@
 // Runs a plan over a transport: out of order, over segments, without allocating once bound.
 //
 // Each (op, segment) starts when what it waits for has completed. Receives are posted as early as that allows,
-// contiguous messages are sent from where they lie, others are gathered into a staging buffer. progress() never blocks.
+// contiguous messages are sent from where they lie, others are gathered into a staging buffer. Messages go before
+// copies and reductions, which are done in stretches of bounded length with a look at the messages between them, and
+// reductions before copies, as messages wait for most of them. progress() never blocks.
 #pragma once
 
 #include <cstddef>
@@ -22,12 +24,17 @@ using ReduceFunction = int (*)(void* context, const void* source, void* target, 
 /// free: every op as soon as it may start. steps: no op of a step starts before the rank's ops of earlier steps ended.
 enum class Pace : std::uint8_t { free, steps };
 
+/// How the messages of several segments to one peer follow each other. op_by_op: all segments of an op, then those of
+/// the next. slot_by_slot: by step + segment, as a pipeline fills; in no rank's program may steps decrease.
+enum class SegmentOrder : std::uint8_t { op_by_op, slot_by_slot };
+
 /// What a call needs besides its buffers; binding again with equal values costs nothing.
 struct Binding {
   std::size_t count = 0;  // as Layout's
   std::size_t element_size = 1;
   std::span<const std::size_t> counts = {};  // reduce_scatter with a count per rank; otherwise empty
   int segments = 1;
+  SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
 };
 
@@ -50,6 +57,13 @@ class Execution {
   /// Computes where every message lies; allocates scratch, staging and state. Call it before the first start().
   /// False when it was bound to an equal call already.
   bool bind(const Binding& binding);
+
+  /// Bytes that are copied or reduced at most before messages are looked at again (an element at least): some 20
+  /// microseconds, in which a link of 100 Gb/s moves twice as much.
+  static constexpr std::size_t k_stretch = 128 * 1024;
+  /// Messages under way to a peer, and from one, when there are several segments: what keeps a link busy, and no more,
+  /// for each one costs a look in every turn.
+  static constexpr std::uint32_t k_window = 8;
 
   /// Begins; the previous run must be over.
   void start(const Call& call) noexcept;
@@ -82,7 +96,8 @@ class Execution {
     Lane lane;
     Rank peer;
     std::uint32_t op, segment;
-    std::uint32_t next;                // the next message with the same peer and direction; k_no_instance: none
+    std::uint32_t next;    // the next message with the same peer and direction; k_no_instance: none
+    std::uint32_t behind;  // the one k_window messages behind, which waits for this one; k_no_instance: none
     std::uint32_t source, source_end;  // into pieces_
     std::uint32_t target, target_end;
     std::size_t bytes;    // of the message, or moved
@@ -92,11 +107,30 @@ class Execution {
     std::uint32_t instance;
     Transport::Request request;
   };
+  struct Queue {  // of instances, each of which comes in once per run
+    std::vector<std::uint32_t> instances;
+    std::size_t head = 0, tail = 0;
+
+    bool empty() const { return head == tail; }
+    void push(std::uint32_t instance) { instances[tail++] = instance; }
+    void clear() { head = tail = 0; }
+  };
+  struct Spot {  // in the pieces of a move
+    std::uint32_t piece = 0;
+    std::size_t offset = 0;
+  };
+  struct Moves {
+    Queue ready;
+    bool begun = false;  // the first one has come to these spots
+    Spot source, target;
+  };
   static constexpr std::size_t k_none = ~std::size_t{0};
   static constexpr std::uint32_t k_no_instance = ~std::uint32_t{0};
 
   void place_messages();
-  std::uint32_t next_message(std::uint32_t op, int segment) const;
+  void chain_messages();
+  template <class Visit>  // visit(std::uint32_t op, std::uint32_t segment)
+  void in_order(const Visit& visit) const;
   void append_pieces(std::span<const Run> runs, int segment, const Layout& layout);
   std::size_t place_slots(int segment, std::size_t base, const Layout& layout);
   void count_waits();
@@ -112,11 +146,14 @@ class Execution {
   }
   std::byte* message_of(const Instance& instance) noexcept;
   void make_ready(std::uint32_t instance) noexcept;
+  void enqueue(std::uint32_t instance) noexcept;
   void issue(std::uint32_t instance) noexcept;
   void started(const Instance& instance) noexcept;
   void completed(std::uint32_t instance) noexcept;
   void poll() noexcept;
-  int move(const Instance& instance) noexcept;
+  void move_on(Moves& moves, std::size_t& allowance) noexcept;
+  std::size_t stretch_of(const Moves& moves, Action action, std::size_t allowance) const noexcept;
+  void pass(Spot& spot, std::size_t bytes) const noexcept;
   int move_bytes(Action action, const std::byte* source, std::byte* target, std::size_t bytes) noexcept;
   void fail(int code) noexcept;
 
@@ -134,8 +171,8 @@ class Execution {
 
   std::vector<std::uint32_t> waits_, initial_waits_;  // [instance] what it still waits for
   std::vector<std::uint32_t> first_ready_;            // instances that wait for nothing
-  std::vector<std::uint32_t> ready_;                  // a queue in [ready_head_, ready_tail_)
-  std::size_t ready_head_ = 0, ready_tail_ = 0;
+  Queue ready_;                                       // messages
+  Moves reductions_, copies_;
   std::vector<Active> active_;
   std::size_t actives_ = 0;
   std::size_t left_ = 0;  // instances not completed

@@ -37,6 +37,7 @@ struct LoopbackRun {
   std::size_t element_size = 8;
   std::vector<std::size_t> counts = {};
   int segments = 1;
+  SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
   Protocol protocol = Protocol::rendezvous;
   bool in_place = false;

@@ -2,6 +2,7 @@
 // take.
 #include "colltopo/cost.h"
 
+#include <charconv>
 #include <iostream>
 #include <memory>
 
@@ -19,6 +20,7 @@ struct Arguments {
   std::string topology;
   std::string bytes;
   std::string overhead = "1us";
+  std::string segments = "1";
   bool steps = false;
 };
 
@@ -45,37 +47,66 @@ nlohmann::ordered_json steps_json(const Cost& cost) {
   return steps;
 }
 
+/// Segments of a call of `bytes`; 0 in `given` means as many as coll/topo takes.
+int segments_of(int given, const StepPattern& pattern, const Shape& shape, double bytes, const Port& port) {
+  return given > 0 ? given : segments_for(pattern, shape, bytes, port);
+}
+
+double seconds_of(const Schedule& schedule, const Topology& topology, const Cost& cost, double bytes, double overhead_s,
+                  int segments) {
+  return segments == 1 ? model_seconds(cost, bytes, overhead_s)
+                       : model_seconds(slots_of(schedule, topology, segments), bytes, overhead_s);
+}
+
+/// 0: auto.
+int segments_argument(const std::string& text) {
+  constexpr int k_most = 1 << 20;
+  int segments = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), segments);
+  if (text == "auto") return 0;
+  if (error != std::errc{} || end != text.data() + text.size() || segments < 1 || segments > k_most)
+    throw Error(fmt::format("--segments '{}'; expected auto or a number in 1..{}", text, k_most));
+  return segments;
+}
+
 void run(const Arguments& arguments, const Session& session) {
   double overhead_s = 0;
   if (!parse_latency(arguments.overhead, overhead_s) || overhead_s < 0)
     throw Error(
         fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
+  const int given_segments = segments_argument(arguments.segments);
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Schedule schedule = schedule_argument(arguments.file);
   const Topology topology = topology_argument(arguments.topology);
   const Cost cost = cost_of(schedule, topology);
   const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
+  const StepPattern pattern = step_pattern(schedule);
+  const Port port = port_of(topology, overhead_s);
 
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
-  std::string table = fmt::format("\n{:>12}  {:>12}  {:>12}  {:>12}  {:>9}  {:>12}\n", "bytes", "time", "busiest link",
-                                  "lower bound", "ratio", "goodput GB/s");
+  std::string table =
+      fmt::format("\n{:>12}  {:>12}  {:>12}  {:>12}  {:>9}  {:>12}{}\n", "bytes", "time", "busiest link", "lower bound",
+                  "ratio", "goodput GB/s", given_segments == 1 ? "" : "  segments");
   for (const std::size_t size : sizes) {
     const auto bytes = static_cast<double>(size);
-    const double seconds = model_seconds(cost, bytes, overhead_s);
+    const int segments = segments_of(given_segments, pattern, schedule.shape, bytes, port);
+    const double seconds = seconds_of(schedule, topology, cost, bytes, overhead_s, segments);
     const double lower = bytes * bound.seconds_per_byte;
     const double goodput = seconds > 0 ? bytes * received_per_byte(schedule.shape) / seconds / 1e9 : 0;
     nlohmann::ordered_json ratio;  // null: nothing to compare with
     if (lower > 0) ratio = seconds / lower;
     results.push_back({{"bytes", size},
                        {"algorithm", schedule.name},
+                       {"segments", segments},
                        {"seconds", seconds},
                        {"goodput_GBps", goodput},
                        {"busiest_link_s", bytes * cost.busiest_link_s_per_byte},
                        {"lower_bound_s", lower},
                        {"ratio", ratio}});
-    table += fmt::format("{:>12}  {:>12}  {:>12}  {:>12}  {:>9}  {:>12.4g}\n", size, seconds_text(seconds),
+    table += fmt::format("{:>12}  {:>12}  {:>12}  {:>12}  {:>9}  {:>12.4g}{}\n", size, seconds_text(seconds),
                          seconds_text(bytes * cost.busiest_link_s_per_byte), seconds_text(lower),
-                         lower > 0 ? fmt::format("{:.3f}", seconds / lower) : "-", goodput);
+                         lower > 0 ? fmt::format("{:.3f}", seconds / lower) : "-", goodput,
+                         given_segments == 1 ? "" : fmt::format("  {:>8}", segments));
   }
   Report report;
   report.add("name", schedule.name)
@@ -109,11 +140,17 @@ void add_cost(CLI::App& app, Session& session) {
           "Bytes per shard (alltoall, allgather, reduce_scatter) or of the vector (others); a list such as 1K,1M")
       ->required();
   command->add_option("--overhead", arguments->overhead, "Of a rank per message")->capture_default_str();
+  command
+      ->add_option("--segments", arguments->segments,
+                   "Pipelined over so many segments of each call; auto: as many as coll/topo takes for a file")
+      ->capture_default_str();
   command->add_flag("--steps", arguments->steps, "Also every step: messages and its busiest link");
   command->footer(
       "The model: steps follow each other; in each, every rank spends the overhead on each of its messages, then the "
       "longest\n"
-      "path's latency passes and the busiest link carries its load.");
+      "path's latency passes and the busiest link carries its load. Over segments, steps that follow each other run "
+      "at\n"
+      "once, each on a segment of its own, and ranks start messages while links carry earlier ones.");
   command->callback([arguments, &session] { run(*arguments, session); });
 }
 

@@ -171,15 +171,33 @@ const Comm::Decision& Comm::decide(Collective collective, const colltopo_call& c
   const Request request{collective, key.root, key.bytes, (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0,
                         (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0};
   Decision decision = decided(collective, request);
-  const Rule* const rule = matching_rule(request);
-  const std::size_t segment =
-      rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
-  const std::size_t whole =
-      collective == Collective::allreduce ? key.bytes / static_cast<std::size_t>(ranks_) : key.bytes;
-  if (segment > 0) {
-    decision.segments = static_cast<int>(std::clamp<std::size_t>((whole + segment - 1) / segment, 1, k_most_segments));
-  }
+  cut(decision, request);
   return decisions_.emplace(key, std::move(decision)).first->second;
+}
+
+// Segments of the size that a rule or the setting says; where nobody says one, as the steps of a file ask for. The
+// algorithms of the table fill their channels in every step and are not cut by themselves.
+void Comm::cut(Decision& decision, const Request& request) const {
+  const Rule* const rule = matching_rule(request);
+  const std::optional<std::size_t> segment =
+      rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
+  if (segment) {
+    const std::size_t whole =
+        request.collective == Collective::allreduce ? request.bytes / static_cast<std::size_t>(ranks_) : request.bytes;
+    if (*segment > 0)
+      decision.segments =
+          static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
+  } else if (decision.file != nullptr) {
+    const Machine& machine = settings_.machine;
+    const Port port = Placement{node_of_, {}}.nodes() == 1 ? Port{machine.overhead, machine.bandwidth_node}
+                                                           : Port{machine.overhead, machine.bandwidth_network};
+    if (settings_.pace == Pace::free)
+      decision.segments = segments_for(decision.file->pattern, decision.file->program.shape(),
+                                       static_cast<double>(request.bytes), port);
+  }
+  if (decision.file != nullptr && !decision.file->pattern.in_order) decision.order = SegmentOrder::op_by_op;
+  if (decision.segments > 1 && rank_ == 0)
+    say(1, fmt::format("{} of {} bytes: {} segments", name(request.collective), request.bytes, decision.segments));
 }
 
 const Rule* Comm::matching_rule(const Request& request) const {

@@ -57,6 +57,7 @@ class Comm {
     AlgorithmOptions options;
     std::string name;
     int segments = 1;
+    SegmentOrder order = SegmentOrder::slot_by_slot;
   };
   /// The last call of a collective, for the common case of many equal ones.
   struct Recent {
@@ -96,6 +97,7 @@ class Comm {
   std::optional<Decision> decided_by_folder(const Request& request);
   ScheduleFiles::Wanted wanted_of(const Request& request, std::span<const Rank> rank_at) const;
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
+  void cut(Decision& decision, const Request& request) const;
   const Rule* matching_rule(const Request& request) const;
   void load_rules(std::string* fault, long long* checksum);
   void decline_once(Collective collective, const std::string& line);
@@ -107,7 +109,7 @@ class Comm {
   const std::byte* input_in_output(Collective collective, const colltopo_call& call, const Served& served);
   void say_call(Collective collective, const colltopo_call& call, const Served& served) const;
   void keep_for_ever(const Served& served);
-  void bind(Served& served, const colltopo_call& call, int segments);
+  void bind(Served& served, const colltopo_call& call, const Decision& decision);
   void say_empty_chunks(Served& served, const colltopo_call& call) const;
 
   Rank rank_, ranks_;

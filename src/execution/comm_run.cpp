@@ -64,7 +64,7 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
   Served* const plan = served(collective, call, decision);
   // An equal call that follows takes the short way only as long as nothing else has been bound to this plan.
   for (Recent& other : recent_) other.valid = other.valid && other.served != plan;
-  bind(*plan, call, decision.segments);
+  bind(*plan, call, decision);
   const int code = run_bound(collective, call, *plan);
   if (code == 0 && call.counts == nullptr)
     recent = {call.count, call.element_size, call.root, call.op_properties, call.in_place, true, plan};
@@ -105,13 +105,13 @@ Comm::Served* Comm::served(Collective collective, const colltopo_call& call, con
   return plans_.emplace(key, std::move(made)).first->second.get();
 }
 
-void Comm::bind(Served& served, const colltopo_call& call, int segments) {
+void Comm::bind(Served& served, const colltopo_call& call, const Decision& decision) {
   const std::span<const std::size_t> counts = call.counts == nullptr
                                                   ? std::span<const std::size_t>{}
                                                   : std::span(call.counts, static_cast<std::size_t>(ranks_));
   const Pace pace = served.stepped ? settings_.pace : Pace::free;
   say_empty_chunks(served, call);
-  if (!served.execution.bind({call.count, call.element_size, counts, segments, pace})) return;
+  if (!served.execution.bind({call.count, call.element_size, counts, decision.segments, decision.order, pace})) return;
   unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   served.execution.for_each_message([&](Rank peer, std::size_t bytes) {
     if (node_of_[static_cast<std::size_t>(peer)] == node_of_[static_cast<std::size_t>(rank_)]) return;

@@ -1,8 +1,10 @@
-// The executor: a queue of what may start, a list of what is under way, and counters of what each op still waits for.
+// The executor: queues of messages and of moves that may start, a list of what is under way, and counters of what each
+// op still waits for.
 
 #include "colltopo/execution.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "execution/straight_line.h"
@@ -23,7 +25,7 @@ Execution::~Execution() = default;
 
 bool Execution::bind(const Binding& binding) {
   if (is_bound_ && binding.count == bound_.count && binding.element_size == bound_.element_size &&
-      binding.segments == bound_.segments && binding.pace == bound_.pace &&
+      binding.segments == bound_.segments && binding.order == bound_.order && binding.pace == bound_.pace &&
       std::ranges::equal(binding.counts, bound_counts_)) {
     return false;
   }
@@ -33,6 +35,7 @@ bool Execution::bind(const Binding& binding) {
   bound_.counts = bound_counts_;
   segments_ = static_cast<std::uint32_t>(binding.segments);
   place_messages();
+  chain_messages();
   count_waits();
   number_steps();
   straighten();
@@ -76,16 +79,6 @@ void Execution::append_pieces(std::span<const Run> runs, int segment, const Layo
   }
 }
 
-// Segments of one message follow each other, and the first one of the next message with that peer follows the last.
-std::uint32_t Execution::next_message(std::uint32_t op, int segment) const {
-  const Action action = plan_.program().op(op).action;
-  if (!is_message(action)) return k_no_instance;
-  if (static_cast<std::uint32_t>(segment) + 1 < segments_)
-    return op * segments_ + static_cast<std::uint32_t>(segment) + 1;
-  const std::int32_t next = plan_.next_with_peer(op);
-  return next < 0 ? k_no_instance : static_cast<std::uint32_t>(next) * segments_;
-}
-
 void Execution::place_messages() {
   const Program& program = plan_.program();
   const int segments = bound_.segments;
@@ -101,9 +94,13 @@ void Execution::place_messages() {
     for (std::uint32_t i = 0; i < plan_.size(); ++i) {
       const Op op = program.op(i);
       Instance& instance = instances_[i * segments_ + static_cast<std::uint32_t>(segment)];
-      instance = {
-          op.action, op.lane, op.peer, i,     static_cast<std::uint32_t>(segment), next_message(i, segment), 0, 0,
-          0,         0,       0,       k_none};
+      instance.action = op.action;
+      instance.lane = op.lane;
+      instance.peer = op.peer;
+      instance.op = i;
+      instance.segment = static_cast<std::uint32_t>(segment);
+      instance.next = instance.behind = k_no_instance;
+      instance.staging = k_none;
       instance.source = static_cast<std::uint32_t>(pieces_.size());
       append_pieces(op.source, segment, layout);
       instance.source_end = instance.target = static_cast<std::uint32_t>(pieces_.size());
@@ -127,6 +124,58 @@ void Execution::place_messages() {
   staging_.resize(staging);
 }
 
+// Ops and segments in the order in which those with one peer must start, which is the same at both ends: they give a
+// message the same step.
+template <class Visit>
+void Execution::in_order(const Visit& visit) const {
+  const auto ops = static_cast<std::uint32_t>(plan_.size());
+  // Step by step, a step's last segment goes before the next step's first.
+  if (segments_ == 1 || bound_.order == SegmentOrder::op_by_op || bound_.pace == Pace::steps) {
+    for (std::uint32_t op = 0; op < ops; ++op)
+      for (std::uint32_t segment = 0; segment < segments_; ++segment) visit(op, segment);
+    return;
+  }
+  const Program& program = plan_.program();
+  const auto step = [&](std::uint32_t op) { return static_cast<std::uint32_t>(program.op(op).step); };
+  std::uint32_t first = 0, end = 0;  // ops of the slot: they have one of the last `segments_` steps
+  for (std::uint32_t slot = 0;; ++slot) {
+    while (first < end && step(first) + segments_ <= slot) ++first;
+    if (first == ops) return;
+    if (first == end) slot = std::max(slot, step(first));
+    while (end < ops && step(end) <= slot) {
+      assert(end == 0 || step(end - 1) <= step(end));
+      ++end;
+    }
+    for (std::uint32_t op = first; op < end; ++op) visit(op, slot - step(op));
+  }
+}
+
+// Links every message to the next one with its peer, and over several segments to the one k_window behind. That waiting
+// for the completion of an earlier message adds no deadlock: both ends start messages in one order, so the end that
+// comes later to a message has come to all before it, and it alone decides when the message completes.
+void Execution::chain_messages() {
+  const auto ops = static_cast<std::uint32_t>(plan_.size());
+  std::vector<std::uint32_t> chain_of(ops, k_no_instance);  // messages with one peer in one direction
+  std::uint32_t chains = 0;
+  for (std::uint32_t op = 0; op < ops; ++op) {
+    if (!is_message(plan_.program().op(op).action)) continue;
+    if (chain_of[op] == k_no_instance) chain_of[op] = chains++;
+    if (const std::int32_t next = plan_.next_with_peer(op); next >= 0)
+      chain_of[static_cast<std::uint32_t>(next)] = chain_of[op];
+  }
+  std::vector<std::uint32_t> started(chains, 0);                      // [chain] messages
+  std::vector<std::uint32_t> latest(std::size_t{chains} * k_window);  // [chain][number of message modulo k_window]
+  in_order([&](std::uint32_t op, std::uint32_t segment) {
+    const std::uint32_t chain = chain_of[op];
+    if (chain == k_no_instance) return;
+    const std::uint32_t instance = op * segments_ + segment, number = started[chain]++;
+    const auto place = [&](std::uint32_t n) -> std::uint32_t& { return latest[chain * k_window + n % k_window]; };
+    if (number > 0) instances_[place(number - 1)].next = instance;
+    if (number >= k_window && segments_ > 1) instances_[place(number)].behind = instance;
+    place(number) = instance;
+  });
+}
+
 void Execution::count_waits() {
   const std::size_t count = instances_.size();
   initial_waits_.assign(count, 0);
@@ -134,15 +183,20 @@ void Execution::count_waits() {
     for (const std::uint32_t op : plan_.after_completion(instances_[i].op))
       ++initial_waits_[op * segments_ + instances_[i].segment];
     if (instances_[i].next != k_no_instance) ++initial_waits_[instances_[i].next];
+    if (instances_[i].behind != k_no_instance) ++initial_waits_[instances_[i].behind];
   }
   first_ready_.clear();
   for (std::uint32_t i = 0; i < count; ++i) {
     if (initial_waits_[i] == 0) first_ready_.push_back(i);
   }
   waits_.resize(count);
-  ready_.resize(count);
-  active_.resize(static_cast<std::size_t>(
-      std::ranges::count_if(instances_, [](const Instance& i) { return is_message(i.action); })));
+  const auto instances_that = [&](Action action) {
+    return static_cast<std::size_t>(std::ranges::count(instances_, action, &Instance::action));
+  };
+  reductions_.ready.instances.resize(instances_that(Action::reduce));
+  copies_.ready.instances.resize(instances_that(Action::copy));
+  active_.resize(instances_that(Action::send) + instances_that(Action::recv));
+  ready_.instances.resize(active_.size());
 }
 
 void Execution::number_steps() {
@@ -170,6 +224,7 @@ void Execution::straighten() {
   auto line = std::make_unique<StraightLine>();
   std::vector<std::uint32_t> message_of(plan_.size(), 0), awaited;
   std::uint32_t messages = 0;
+  std::size_t moved = 0;  // bytes; the line does not look at messages while it moves them
   const auto place = [&](std::uint32_t first, std::uint32_t end) {
     return first < end ? StraightLine::Place{pieces_[first].buffer, pieces_[first].offset} : StraightLine::Place{};
   };
@@ -177,6 +232,7 @@ void Execution::straighten() {
     const Instance& i = instances_[op];
     const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
     if (!one_piece || (i.action == Action::send && !plan_.after_completion(op).empty())) return;
+    if (!is_message(i.action) && (moved += i.bytes) > k_stretch) return;
     awaited.clear();
     bool after_moves = false;
     for (std::uint32_t before = 0; before < op; ++before) {
@@ -215,7 +271,11 @@ void Execution::start(const Call& call) noexcept {
   set_bases(call);
   status_ = 0;
   std::ranges::copy(initial_waits_, waits_.begin());
-  ready_head_ = ready_tail_ = actives_ = 0;
+  ready_.clear();
+  reductions_.ready.clear();
+  copies_.ready.clear();
+  reductions_.begun = copies_.begun = false;
+  actives_ = 0;
   left_ = instances_.size();
   if (bound_.pace == Pace::steps) {
     std::ranges::copy(step_sizes_, step_left_.begin());
@@ -225,12 +285,20 @@ void Execution::start(const Call& call) noexcept {
   for (const std::uint32_t instance : first_ready_) make_ready(instance);
 }
 
+// Messages first: whatever a move makes ready goes out before the next move. Then a stretch of moves, and the caller
+// lets the transport progress.
 bool Execution::progress() noexcept {
-  do {
-    while (ready_head_ < ready_tail_) issue(ready_[ready_head_++]);
+  std::size_t allowance = k_stretch;
+  for (;;) {
+    while (!ready_.empty()) issue(ready_.instances[ready_.head++]);
+    const bool reduces = !reductions_.ready.empty(), moves = reduces || !copies_.ready.empty();
+    if (moves && allowance > 0) {
+      move_on(reduces ? reductions_ : copies_, allowance);
+      continue;
+    }
     poll();
-  } while (ready_head_ < ready_tail_);
-  return left_ == 0;
+    if (ready_.empty() && (allowance == 0 || (reductions_.ready.empty() && copies_.ready.empty()))) return left_ == 0;
+  }
 }
 
 int Execution::run(const Call& call) noexcept {
@@ -257,7 +325,16 @@ void Execution::make_ready(std::uint32_t instance) noexcept {
       return;
     }
   }
-  ready_[ready_tail_++] = instance;
+  enqueue(instance);
+}
+
+void Execution::enqueue(std::uint32_t instance) noexcept {
+  const Action action = instances_[instance].action;
+  if (is_message(action)) {
+    ready_.push(instance);
+  } else {
+    (action == Action::reduce ? reductions_ : copies_).ready.push(instance);
+  }
 }
 
 // Starts a message; pieces that lie apart are gathered first.
@@ -288,18 +365,14 @@ void Execution::scatter(const Instance& instance) noexcept {
 
 void Execution::issue(std::uint32_t index) noexcept {
   const Instance& instance = instances_[index];
-  if (is_message(instance.action)) {
-    Transport::Request request = nullptr;
-    if (const int code = transfer(instance, &request); code != 0) return fail(code);
-    started(instance);
-    if (request != nullptr) {
-      active_[actives_++] = {index, request};
-      return;
-    }
-  } else if (const int code = move(instance); code != 0) {
-    return fail(code);
+  Transport::Request request = nullptr;
+  if (const int code = transfer(instance, &request); code != 0) return fail(code);
+  started(instance);
+  if (request != nullptr) {
+    active_[actives_++] = {index, request};
+  } else {
+    completed(index);
   }
-  completed(index);
 }
 
 void Execution::started(const Instance& instance) noexcept {
@@ -310,6 +383,7 @@ void Execution::completed(std::uint32_t index) noexcept {
   const Instance& instance = instances_[index];
   if (instance.action == Action::recv) scatter(instance);
   --left_;
+  if (instance.behind != k_no_instance && --waits_[instance.behind] == 0) make_ready(instance.behind);
   for (const std::uint32_t op : plan_.after_completion(instance.op)) {
     const std::uint32_t next = op * segments_ + instance.segment;
     if (--waits_[next] == 0) make_ready(next);
@@ -318,7 +392,7 @@ void Execution::completed(std::uint32_t index) noexcept {
   --step_left_[step_of_[instance.op]];
   while (current_step_ < step_left_.size() && step_left_[current_step_] == 0) {
     if (++current_step_ == step_left_.size()) break;
-    for (const std::uint32_t held : held_[current_step_]) ready_[ready_tail_++] = held;
+    for (const std::uint32_t held : held_[current_step_]) enqueue(held);
   }
 }
 
@@ -346,21 +420,43 @@ int Execution::move_bytes(Action action, const std::byte* source, std::byte* tar
   return 0;
 }
 
-// Copies or reduces source pieces onto target pieces, whose ends need not coincide.
-int Execution::move(const Instance& instance) noexcept {
-  std::uint32_t s = instance.source, t = instance.target;
-  if (instance.source_end == s + 1 && instance.target_end == t + 1) {  // most moves of small calls
-    return move_bytes(instance.action, at(pieces_[s]), at(pieces_[t]), instance.bytes);
+// What can be moved at once from the spots on: contiguous on both sides, and whole elements where that is more than
+// allowed.
+std::size_t Execution::stretch_of(const Moves& moves, Action action, std::size_t allowance) const noexcept {
+  const std::size_t bytes = std::min(pieces_[moves.source.piece].bytes - moves.source.offset,
+                                     pieces_[moves.target.piece].bytes - moves.target.offset);
+  if (bytes <= allowance) return bytes;
+  if (action == Action::copy) return allowance;
+  return std::min(bytes, std::max(bound_.element_size, allowance - allowance % bound_.element_size));
+}
+
+void Execution::pass(Spot& spot, std::size_t bytes) const noexcept {
+  if ((spot.offset += bytes) == pieces_[spot.piece].bytes) spot = {spot.piece + 1, 0};
+}
+
+// Goes on with the first of them by up to `allowance` bytes, which become less. Source pieces are copied or reduced
+// onto target pieces, whose ends need not coincide.
+void Execution::move_on(Moves& moves, std::size_t& allowance) noexcept {
+  const std::uint32_t index = moves.ready.instances[moves.ready.head];
+  const Instance& instance = instances_[index];
+  if (!moves.begun) {
+    moves.begun = true;
+    moves.source = {instance.source, 0};
+    moves.target = {instance.target, 0};
   }
-  std::size_t in_source = 0, in_target = 0;
-  while (s < instance.source_end && t < instance.target_end) {
-    const std::size_t bytes = std::min(pieces_[s].bytes - in_source, pieces_[t].bytes - in_target);
-    const int code = move_bytes(instance.action, at(pieces_[s]) + in_source, at(pieces_[t]) + in_target, bytes);
-    if (code != 0) return code;
-    if ((in_source += bytes) == pieces_[s].bytes) ++s, in_source = 0;
-    if ((in_target += bytes) == pieces_[t].bytes) ++t, in_target = 0;
+  while (moves.source.piece < instance.source_end) {
+    if (allowance == 0) return;
+    const std::size_t bytes = stretch_of(moves, instance.action, allowance);
+    const int code = move_bytes(instance.action, at(pieces_[moves.source.piece]) + moves.source.offset,
+                                at(pieces_[moves.target.piece]) + moves.target.offset, bytes);
+    if (code != 0) return fail(code);
+    pass(moves.source, bytes);
+    pass(moves.target, bytes);
+    allowance -= std::min(allowance, bytes);
   }
-  return 0;
+  moves.begun = false;
+  ++moves.ready.head;
+  completed(index);
 }
 
 void Execution::fail(int code) noexcept {
@@ -369,13 +465,17 @@ void Execution::fail(int code) noexcept {
     if (active_[i].request != nullptr) transport_.abandon(&active_[i].request);
   }
   actives_ = left_ = 0;
-  ready_head_ = ready_tail_ = 0;
+  ready_.clear();
+  reductions_.ready.clear();
+  copies_.ready.clear();
 }
 
 std::size_t Execution::memory_bytes() const {
   return sizeof(*this) + pieces_.capacity() * sizeof(Piece) + instances_.capacity() * sizeof(Instance) +
          scratch_.capacity() + staging_.capacity() + active_.capacity() * sizeof(Active) +
-         (waits_.capacity() + initial_waits_.capacity() + ready_.capacity() + first_ready_.capacity()) * 4;
+         (waits_.capacity() + initial_waits_.capacity() + ready_.instances.capacity() + first_ready_.capacity() +
+          reductions_.ready.instances.capacity() + copies_.ready.instances.capacity()) *
+             4;
 }
 
 }  // namespace colltopo

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "colltopo/derive.h"
@@ -39,6 +40,13 @@ unsigned proof_of(const std::string& path, std::string* fault) {
          (verdict.same_on_all_ranks ? k_same_on_all_ranks : 0u) | (verdict.stepped ? k_stepped : 0u);
 }
 
+// Each rank knows its own program's; its unevenness is rounded up to thousandths, as numbers are what ranks agree on.
+StepPattern pattern_of_all(const StepPattern& own, const Agreement& agreement) {
+  const auto thousandths = static_cast<long long>(std::ceil(1000 * own.unevenness));
+  return {own.steps, static_cast<double>(agreement.largest(thousandths)) / 1000,
+          agreement.least(own.in_order ? 1 : 0) == 1, agreement.largest(own.messages), agreement.largest(own.chunks)};
+}
+
 }  // namespace
 
 long long Agreement::least(long long value) const {
@@ -48,8 +56,7 @@ long long Agreement::least(long long value) const {
 
 bool Agreement::all_good(std::string* fault, long long checksum) const {
   const long long failing = least(fault->empty() ? ranks_ : rank_);
-  const long long smallest = least(checksum), largest = -least(-checksum);
-  if (failing == ranks_ && smallest == largest) return true;
+  if (least(checksum) == largest(checksum) && failing == ranks_) return true;
   if (failing == ranks_ && rank_ == 0) *fault = "ranks see different files";
   if (failing != ranks_ && failing != rank_) fault->clear();
   return false;
@@ -97,12 +104,14 @@ const LoadedProgram* ScheduleFiles::load(const std::string& path, const Wanted& 
       *fault = fmt::format("{} is for {} ranks, this communicator has {}", path, header.shape.ranks, wanted.ranks);
     } else {
       loaded.program = program_at(path, wanted);
+      loaded.pattern = step_pattern(loaded.program, header.steps);
       if (wanted.rank == 0 && needs_proof) proof = proof_of(path, fault);
     }
   } catch (const std::exception& error) {
     *fault = error.what();
   }
   if (!agreement.all_good(fault, checksum)) return nullptr;
+  loaded.pattern = pattern_of_all(loaded.pattern, agreement);
   if (needs_proof) {
     const auto agreed = static_cast<unsigned>(agreement.least(proof));
     loaded.properties = {(agreed & k_in_place) != 0, (agreed & k_keeps_rank_order) != 0,

@@ -7,6 +7,7 @@
 
 #include "colltopo/algorithms.h"
 #include "colltopo/colltopo.h"
+#include "colltopo/segments.h"
 
 namespace colltopo {
 
@@ -18,6 +19,7 @@ class Agreement {
 
   /// The smallest value of all ranks; the caller's own where ranks cannot be asked.
   long long least(long long value) const;
+  long long largest(long long value) const { return -least(-value); }
   /// True when no rank has a fault and all have the same checksum (not negative). Otherwise *fault is what this rank
   /// should say: empty on all ranks but one.
   bool all_good(std::string* fault, long long checksum) const;
@@ -34,6 +36,7 @@ struct LoadedProgram {
   Program program;
   Properties properties;
   bool stepped = false;  // proved to run step by step
+  StepPattern pattern;   // of all ranks
 };
 
 class ScheduleFiles {

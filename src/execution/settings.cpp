@@ -120,8 +120,12 @@ const std::vector<Row>& rows() {
        [](Settings& s, std::string_view n, std::string_view v) { s.schedules_from_bytes = byte_count(n, v); }},
       {{"rules", "", "JSON file that says which algorithm serves which call (docs/rules.md); empty: the model decides"},
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},
-      {{"segment_bytes", "0", "pipelining: shards larger than this are cut into segments; 0: off"},
-       [](Settings& s, std::string_view n, std::string_view v) { s.segment_bytes = byte_count(n, v); }},
+      {{"segment_bytes", "auto",
+        "pipelining: shards larger than this are cut into segments; 0: off; auto: schedule files as their steps ask "
+        "for"},
+       [](Settings& s, std::string_view n, std::string_view v) {
+         s.segment_bytes = v == "auto" ? std::nullopt : std::optional(byte_count(n, v));
+       }},
       {{"pace", "free", "free: every message as soon as it may start; steps: step by step"},
        [](Settings& s, std::string_view, std::string_view v) {
          if (v != "free" && v != "steps") throw Error(fmt::format("pace is '{}'; must be free or steps", v));

@@ -30,8 +30,8 @@ struct Settings {
   std::vector<std::string> hosts;  // names of the topology's hosts, in its order; empty: those that it has
   std::string schedules;           // folders of schedule files, "a:b"
   std::size_t schedules_from_bytes = 1024;
-  std::string rules;  // path of a rules file
-  std::size_t segment_bytes = 0;
+  std::string rules;                         // path of a rules file
+  std::optional<std::size_t> segment_bytes;  // nothing: as the schedule asks for
   Pace pace = Pace::free;
   int verbose = 0;
   std::string canonical;  // "name=value" of everything set, for comparing ranks

@@ -58,6 +58,7 @@ struct Trial {
   std::size_t count = 1;  // as Binding's
   std::vector<std::size_t> counts = {};
   int segments = 1;
+  SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
   Protocol protocol = Protocol::rendezvous;
   bool in_place = false;
@@ -169,6 +170,7 @@ inline std::vector<Elements> run(const Schedule& schedule, const Trial& trial, c
   settings.counts = trial.counts;
   settings.element_size = sizeof(Element);
   settings.segments = trial.segments;
+  settings.order = trial.order;
   settings.pace = trial.pace;
   settings.protocol = trial.protocol;
   settings.in_place = trial.in_place;

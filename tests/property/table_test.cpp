@@ -4,6 +4,7 @@
 
 #include "colltopo/algorithms.h"
 #include "colltopo/error.h"
+#include "colltopo/segments.h"
 #include "programs.h"
 #include "schedules.h"
 
@@ -86,6 +87,17 @@ TEST(Table, one_ranks_program_is_that_of_the_whole_schedule) {
       EXPECT_THAT(schedule, Verifies());
     }
   }
+}
+
+TEST(Table, steps_never_decrease_in_a_program) {  // as SegmentOrder::slot_by_slot needs
+  for (const Algorithm& algorithm : algorithms())
+    for (const Collective collective : algorithm.collectives)
+      for (const Rank ranks : {3, 4, 8, 12}) {
+        const Shape shape{collective, ranks, 1, 0};
+        if (!algorithm.refusal(shape, {}).empty()) continue;
+        EXPECT_TRUE(step_pattern(generate(algorithm, shape, {})).in_order)
+            << algorithm.name << " " << name(collective) << " " << ranks;
+      }
 }
 
 }  // namespace

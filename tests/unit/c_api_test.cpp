@@ -466,7 +466,8 @@ TEST(CApi, rules_choose_by_ranks_and_bytes_and_leave_the_rest_to_the_model) {
   });
   EXPECT_THAT(four.said,
               testing::ElementsAre(HasSubstr("recursive-doubling (" + path + ": collectives.allreduce[1].rules[0]"),
-                                   HasSubstr("ring (" + path + ": collectives.allreduce[1].rules[1]")));
+                                   HasSubstr("ring (" + path + ": collectives.allreduce[1].rules[1]"),
+                                   HasSubstr("allreduce of 800 bytes: 2 segments")));
   Ranks three(3);
   three.run([&](int rank, colltopo_comm* comm) {
     colltopo_comm_set(comm, "rules", path.c_str());
