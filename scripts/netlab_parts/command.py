@@ -42,7 +42,7 @@ def _network_options(parser):
     parser.add_argument("topo", metavar="TOPO", help="what colltopo understands: torus:3x3, switch:16, a file")
     parser.add_argument("--rate", default="50mbit", help="of the slowest link, others in proportion; default %(default)s")
     parser.add_argument("--delay", help="of every link, such as 0.1ms; needs netem")
-    parser.add_argument("--queue", default="4m", help="bytes that wait before a link; default %(default)s, which never drops")
+    parser.add_argument("--queue", default="4m", help="bytes that wait before a link (a host's own link into a switch: at least 4m); default %(default)s, which never drops")
     parser.add_argument("--shaper", choices=("htb", "tbf"), default="htb", help="htb: short packets first; tbf: one plain queue")
     routes = parser.add_mutually_exclusive_group()
     routes.add_argument("--routes", metavar="FILE", help="tables: colltopo routes SCHEDULE --for json")

@@ -24,10 +24,16 @@ def cut(network, first, second, restore=False):
             _set(network, graph.links[k].head, [addresses.receiver_device(k)], restore)
     if restore:
         # A device that goes down loses its neighbours and routes.
-        for node in (a, b):
+        for node in sorted({a, b}, key=graph.is_switch):
             if str(node) in network.about["stations"]:
                 _at(network, node, lambda node=node: station.batch("ip", f"{network.path}/nodes/{node}.routes"))
+            else:
+                _at(network, node, _wait_for_ports(graph, links))
     return links
+
+
+def _wait_for_ports(graph, links):
+    return lambda: station.wait_for_bridges([addresses.link_device(k) for k in links if graph.is_switch(graph.links[k].tail)])
 
 
 def kill(network, name):

@@ -3,19 +3,20 @@
 Nothing here touches the machine. Batches of a station (a host, or a switch that forwards) are written so that those for
 routes can be run again, which is what `cut --restore` does: a device that goes down loses its routes and neighbours.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from . import addresses, routing
 from .fault import Fault
 
 # A queue that never drops keeps packets for longer than TCP's usual 200 ms, which would then be taken for losses.
 DEEP_QUEUE_BYTES = 512 * 1024
+HOST_QUEUE_BYTES = 4 * 1024 * 1024
 
 
 @dataclass
 class Shaping:
     rate: float  # bits per second of the slowest link; others in proportion
-    queue: int  # bytes that wait at a link
+    queue: int  # bytes that wait before a link of a switch or of a host that forwards
     shaper: str = "htb"
     delay_us: float = 0.0
 
@@ -96,7 +97,7 @@ def hub_shaping(graph, shaping):
     lines = []
     for switch in graph.switches if graph.bridged else ():
         for number in graph.out[switch]:
-            lines += shaped(addresses.link_device(number), rate_of(graph, number, shaping), shaping)
+            lines += _shaped_link(graph, number, shaping)
     return lines
 
 
@@ -122,7 +123,7 @@ def station(graph, tables, shaping, node, stub):
     return StationPlan(
         devices + rules,
         _neighbours(graph, node) + _routes(graph, tables, shaping, node) + detours,
-        [line for k in graph.out[node] for line in shaped(addresses.link_device(k), rate_of(graph, k, shaping), shaping)],
+        [line for k in graph.out[node] for line in _shaped_link(graph, k, shaping)],
     )
 
 
@@ -185,6 +186,14 @@ def _detours(graph, tables, shaping, node):
 def rate_of(graph, number, shaping):
     """bits per second"""
     return shaping.rate * graph.links[number].bandwidth / graph.slowest_bandwidth()
+
+
+def _shaped_link(graph, number, shaping):
+    """A host that is no switch waits for its network card instead of dropping its own packets: its queue is deep."""
+    link = graph.links[number]
+    if graph.is_switch(link.head) and not graph.is_switch(link.tail):
+        shaping = replace(shaping, queue=max(shaping.queue, HOST_QUEUE_BYTES))
+    return shaped(addresses.link_device(number), rate_of(graph, number, shaping), shaping)
 
 
 def shaped(device, rate, shaping):

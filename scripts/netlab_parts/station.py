@@ -4,9 +4,11 @@ Its first process sleeps for good. When it is killed, everything on the station 
 share no memory: nothing of /dev/shm or System V is common, and no process sees another host's.
 """
 import contextlib
+import json
 import os
 import signal
 import subprocess
+import time
 
 from . import kernel
 
@@ -46,6 +48,20 @@ def batch(program, path):
     done = subprocess.run([program, "-batch", path], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise OSError(0, f"{program} -batch {os.path.basename(path)}: {' '.join(done.stderr.split())}")
+
+
+def wait_for_bridges(ports=None):
+    """A bridge forwards through a port only some time after its cable is whole. Waits for these ports, or for all."""
+    deadline = time.monotonic() + 10
+    while True:
+        done = subprocess.run(["bridge", "-j", "link", "show"], capture_output=True, text=True, check=False)
+        blocked = [port["ifname"] for port in json.loads(done.stdout or "[]") if port["state"] != "forwarding"]
+        blocked = [port for port in blocked if ports is None or port in ports]
+        if not blocked:
+            return
+        if time.monotonic() > deadline:
+            raise OSError(0, f"bridge port {blocked[0]} does not forward after 10 s")
+        time.sleep(0.02)
 
 
 def own_machine(host_name, host_file):

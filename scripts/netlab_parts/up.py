@@ -169,6 +169,7 @@ def _hub(folder, name, graph, tied, say, hear):
         station.batch("tc", f"{folder}/hub.shaping")
         for one in stations:
             one.wait_ready()
+        station.wait_for_bridges()
         os.write(say, json.dumps({"stations": {one.node: one.pid for one in stations}}).encode() + b"\n")
         os.close(say)
         if os.read(hear, 1) != b"x":
