@@ -8,6 +8,7 @@
 
 #include "coll_topo.h"
 
+#include <limits.h>
 #include <stdio.h>
 
 #include "ompi/errhandler/errcode-internal.h"
@@ -146,6 +147,21 @@ static int mca_coll_topo_agree(void *context, long long *value)
     return mca_coll_topo_mpi_code(rc);
 }
 
+static int mca_coll_topo_gather(void *context, size_t bytes, void *blocks)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+    int rc;
+
+    if (bytes > INT_MAX) {
+        return MPI_ERR_COUNT;
+    }
+    module->serving = false;
+    rc = module->previous.allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, (int) bytes, MPI_BYTE, module->comm,
+                                    module->previous.allgather_module);
+    module->serving = true;
+    return mca_coll_topo_mpi_code(rc);
+}
+
 static void mca_coll_topo_say(void *context, int level, const char *line)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
@@ -168,9 +184,11 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .abandon = mca_coll_topo_abandon,
         .progress = mca_coll_topo_progress,
         .agree = mca_coll_topo_agree,
+        .gather = mca_coll_topo_gather,
         .locality = mca_coll_topo_locality,
         .host_names = mca_coll_topo_host_names,
         .say = mca_coll_topo_say,
         .previous = "the next component",
+        .transport_error = MPI_ERR_OTHER,
     };
 }

@@ -58,6 +58,9 @@ typedef struct colltopo_callbacks {
   /* Collective over the communicator, through the previous implementation; used at the first call only.
    * agree: *value becomes the smallest value of all ranks. */
   int (*agree)(void* context, long long* value);
+  /* Collective: `blocks` has `bytes` for each rank, in the order of ranks, and this rank's are filled in; afterwards
+   * all are. Used by the transport ucx only; NULL: that cannot be had. */
+  int (*gather)(void* context, size_t bytes, void* blocks);
   /* Collective: group_of[rank] becomes a number shared by the ranks of one node, package, ... (a COLLTOPO_ level). A
    * rank that is not bound belongs to its node's first one. NULL: every rank is on one node. */
   int (*locality)(void* context, int level, int* group_of);
@@ -70,6 +73,8 @@ typedef struct colltopo_callbacks {
   /* What lines call the previous implementation, such as "the next component"; NULL: just that. It must live as long
    * as the communicator. */
   const char* previous;
+  /* The error code of messages that are colltopo's own (transport ucx), such as MPI_ERR_OTHER; not 0. */
+  int transport_error;
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */
@@ -131,8 +136,9 @@ void colltopo_passed_on(colltopo_comm* comm);
 const char* colltopo_last_error(void);
 
 /* Counters of this process, for MPI_T: "calls", "bytes", "fallbacks", "plan_hits", "messages", "bytes_sent",
- * "messages_between_nodes", "bytes_between_nodes", then "calls_ALGORITHM" for each algorithm. Each communicator counts
- * for itself, so counting costs no atomic operation; a value is the sum over all communicators, past ones included. */
+ * "messages_between_nodes", "bytes_between_nodes", "messages_on_lanes", then "calls_ALGORITHM" for each algorithm. Each
+ * communicator counts for itself, so counting costs no atomic operation; a value is the sum over all communicators,
+ * past ones included. */
 typedef struct colltopo_counter {
   const char* name;
   const char* about;

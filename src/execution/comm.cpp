@@ -46,7 +46,12 @@ std::size_t Comm::DecisionHash::operator()(const DecisionKey& key) const {
 }
 
 Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
-    : rank_(rank), ranks_(ranks), callbacks_(callbacks), transport_(callbacks), agreement_(rank, ranks, callbacks) {}
+    : rank_(rank),
+      ranks_(ranks),
+      callbacks_(callbacks),
+      transport_(callbacks),
+      agreement_(rank, ranks, callbacks),
+      lanes_(rank, ranks, callbacks_, agreement_, transport_) {}
 
 void Comm::say(int level, const std::string& line) const noexcept {
   if (callbacks_.say != nullptr && level <= settings_.verbose) callbacks_.say(callbacks_.context, level, line.c_str());

@@ -10,6 +10,7 @@
 #include "colltopo/choice.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
+#include "execution/comm_lanes.h"
 #include "execution/counters.h"
 #include "execution/filed_schedules.h"
 #include "execution/rules.h"
@@ -49,6 +50,7 @@ class Comm {
     bool said_empty_chunks = false;
     bool input_in_output = false;
     bool copies_input = false;  // MPI_IN_PLACE with a program that is not in-place safe
+    bool on_lanes = false;      // by endpoints of our own
   };
   /// What was decided for calls of one size.
   struct Decision {
@@ -104,6 +106,7 @@ class Comm {
   void say_decision(const Request& request, const std::string& what, const std::string& source) const;
   Served* served(Collective collective, const colltopo_call& call, const Decision& decision);
   Program program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe);
+  bool on_lanes(const std::string& plan, const Program& program);
   int run_other(Collective collective, const colltopo_call& call);
   int run_bound(Collective collective, const colltopo_call& call, Served& served);
   const std::byte* input_in_output(Collective collective, const colltopo_call& call, const Served& served);
@@ -124,8 +127,9 @@ class Comm {
   std::unique_ptr<Chooser> chooser_;
   std::array<Recent, k_collectives> recent_;
   std::unordered_map<DecisionKey, Decision, DecisionHash> decisions_;
-  std::unordered_map<std::string, std::unique_ptr<Served>> plans_;
   Agreement agreement_;
+  CommLanes lanes_;
+  std::unordered_map<std::string, std::unique_ptr<Served>> plans_;
   ScheduleFiles files_;
   FiledSchedules filed_;
   std::optional<Rules> rules_;

@@ -84,9 +84,11 @@ Program Comm::program_of(Collective collective, int root, const Decision& decisi
 
 Comm::Served* Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
   const bool in_place = call.in_place != 0 && collective != Collective::bcast;
-  const std::string key =
-      fmt::format("{} {} {} {} {}", name(collective), decision.name, group_text(decision.options.group_of),
-                  rooted(collective) ? call.root : 0, in_place);
+  // Ranks may differ in in_place.
+  const std::string same_on_all_ranks =
+      fmt::format("{} {} {} {}", name(collective), decision.name, group_text(decision.options.group_of),
+                  rooted(collective) ? call.root : 0);
+  const std::string key = fmt::format("{} {}", same_on_all_ranks, in_place);
   if (const auto found = plans_.find(key); found != plans_.end()) {
     return found->second.get();
   }
@@ -97,12 +99,29 @@ Comm::Served* Comm::served(Collective collective, const colltopo_call& call, con
   bool in_place_safe = false;
   Program program = program_of(collective, call.root, decision, in_place_safe);
   const bool copies_input = in_place && !in_place_safe;
-  auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport_,
+  const bool by_lanes = settings_.own_lanes && on_lanes(same_on_all_ranks, program);
+  Transport& transport = by_lanes ? static_cast<Transport&>(*lanes_.transport()) : transport_;
+  auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport,
                                        row_of(decision.algorithm));
+  made->on_lanes = by_lanes;
   made->input_in_output = in_place || collective == Collective::bcast;
   made->copies_input = copies_input;
   made->stepped = decision.file == nullptr || decision.file->stepped;
   return plans_.emplace(key, std::move(made)).first->second.get();
+}
+
+// Collective when asked for a plan for the first time. What asks is equal on all ranks, and so is what is forgotten: a
+// rank that takes the short way of an equal call has asked for that plan, as all others have.
+bool Comm::on_lanes(const std::string& plan, const Program& program) {
+  if (lanes_.is_full()) {
+    lanes_.forget();
+    plans_.clear();
+    recent_.fill({});
+  }
+  CommLanes::Remark remark;
+  const bool by_lanes = lanes_.serve(settings_, plan, program, node_of_, &remark);
+  if (!remark.line.empty()) say(remark.level, remark.line);
+  return by_lanes;
 }
 
 void Comm::bind(Served& served, const colltopo_call& call, const Decision& decision) {
@@ -127,6 +146,7 @@ void Comm::bind(Served& served, const colltopo_call& call, const Decision& decis
   adds(Counter::bytes_sent, served.execution.bytes_sent());
   adds(Counter::messages_between_nodes, messages_between_nodes);
   adds(Counter::bytes_between_nodes, bytes_between_nodes);
+  if (served.on_lanes) adds(Counter::messages_on_lanes, served.execution.messages());
   served.tally.bind(per_run);
 }
 
@@ -152,6 +172,8 @@ inline int Comm::run_bound(Collective collective, const colltopo_call& call, Ser
   if (served.input_in_output) bound.input = input_in_output(collective, call, served);
   transport_.serve(collective);
   const int code = served.execution.run(bound);
+  if (served.on_lanes && code == 0) [[unlikely]]
+    lanes_.transport()->settle();
   served.tally.ran();
   if (code != 0) [[unlikely]]
     keep_for_ever(served);

@@ -81,6 +81,7 @@ struct Table {
       {"bytes_sent", "bytes of those messages"},
       {"messages_between_nodes", "messages sent to another node"},
       {"bytes_between_nodes", "bytes of those messages"},
+      {"messages_on_lanes", "messages sent over endpoints of colltopo's own (transport ucx)"},
   };
 
   Table() {

@@ -20,9 +20,10 @@ enum class Counter : std::size_t {
   messages,
   bytes_sent,
   messages_between_nodes,
-  bytes_between_nodes
+  bytes_between_nodes,
+  messages_on_lanes
 };
-inline constexpr std::size_t k_fixed_counters = 8;
+inline constexpr std::size_t k_fixed_counters = 9;
 
 /// A number that one thread increases and any may read. Load and store need not be one operation.
 class Count {

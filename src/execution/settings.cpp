@@ -131,6 +131,17 @@ const std::vector<Row>& rows() {
          if (v != "free" && v != "steps") throw Error(fmt::format("pace is '{}'; must be free or steps", v));
          s.pace = v == "steps" ? Pace::steps : Pace::free;
        }},
+      {{"transport", "pml", "pml: the MPI library's messages; ucx: UCX endpoints of its own, one per peer and lane"},
+       [](Settings& s, std::string_view, std::string_view v) {
+         if (v != "pml" && v != "ucx") throw Error(fmt::format("transport is '{}'; must be pml or ucx", v));
+         s.own_lanes = v == "ucx";
+       }},
+      {{"lanes", "",
+        "transport ucx: what makes each lane take its route: device:a,b,.., ports:FIRST:COUNT, lid-bits:0,1,.., "
+        "gid-index:.., sl:..; shared: one lane for all; empty: one lane"},
+       [](Settings& s, std::string_view, std::string_view v) { s.lanes = lane_setting(v); }},
+      {{"connect_timeout_s", "10", "transport ucx: seconds that new endpoints have to get a message through"},
+       [](Settings& s, std::string_view n, std::string_view v) { s.connect_timeout_s = whole_number(n, v, 1, 3600); }},
       latency_row("latency_node", &Machine::latency_node, "0.4us", "model: one message within a node"),
       latency_row("latency_network", &Machine::latency_network, "2us", "model: one message between nodes"),
       latency_row("message_overhead", &Machine::overhead, "0.15us", "model: each further message of a rank in a step"),

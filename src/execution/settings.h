@@ -11,6 +11,7 @@
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
 #include "execution/forced.h"
+#include "transport/lane_setting.h"
 
 namespace colltopo {
 
@@ -33,6 +34,9 @@ struct Settings {
   std::string rules;                         // path of a rules file
   std::optional<std::size_t> segment_bytes;  // nothing: as the schedule asks for
   Pace pace = Pace::free;
+  bool own_lanes = false;  // transport is ucx
+  LaneSetting lanes;
+  double connect_timeout_s = 10;
   int verbose = 0;
   std::string canonical;  // "name=value" of everything set, for comparing ranks
 

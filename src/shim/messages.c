@@ -115,6 +115,21 @@ static int agree(void *context, long long *value)
     return status;
 }
 
+static int gather(void *context, size_t bytes, void *blocks)
+{
+    const struct shim_communicator *communicator = context;
+    char *mine = bytes > INT_MAX ? NULL : malloc(bytes);
+    int status = MPI_ERR_NO_MEM;
+
+    if (mine != NULL) {
+        memcpy(mine, (char *)blocks + (size_t)communicator->rank * bytes, bytes);
+        status =
+            shim_mpi.Allgather(mine, (int)bytes, shim_mpi.byte, blocks, (int)bytes, shim_mpi.byte, communicator->comm);
+    }
+    free(mine);
+    return status;
+}
+
 /* A node is named by the first of its ranks, a place in it by that and the place's number on the node. */
 static int locality(void *context, int level, int *group_of)
 {
@@ -211,8 +226,10 @@ const colltopo_callbacks shim_callbacks = {
     .abandon = abandon,
     .progress = progress,
     .agree = agree,
+    .gather = gather,
     .locality = locality,
     .host_names = host_names,
     .say = say,
     .previous = "the MPI library",
+    .transport_error = MPI_ERR_OTHER,
 };

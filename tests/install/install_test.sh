@@ -24,6 +24,9 @@ if [ "$mpi" = ON ]; then
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout -k 3 60 mpirun --oversubscribe -np 2 "$opt/bin/colltopo" \
     generate mcf torus:3x3 --json >"$work/answer" || fail "colltopo does not generate under mpirun"
   grep -q '"processes": 2' "$work/answer" || fail "installed, colltopo does not share work under mpirun"
+  if [ -f "$build/lib/libcolltopo_ucx.so" ]; then
+    [ -n "$(find "$opt" -name libcolltopo_ucx.so)" ] || fail "libcolltopo_ucx.so is missing"
+  fi
 fi
 
 echo "CMake package"

@@ -1,0 +1,66 @@
+// The lanes of a communicator (transport ucx): opened and wired by all ranks together, or by none.
+//
+// Everything here is collective. The first plan opens the lanes: every rank its contexts, then a number for tags, then
+// the addresses. Each plan tries the endpoints that are new in it. Whatever one rank cannot do nobody does, and the plan
+// goes by the lent messages.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "execution/schedule_files.h"
+#include "execution/settings.h"
+#include "transport/callbacks.h"
+#include "transport/lane_transport.h"
+
+namespace colltopo {
+
+class CommLanes {
+ public:
+  /// What is to be said; an empty line: nothing, on this rank.
+  struct Remark {
+    int level = 0;
+    std::string line;
+  };
+
+  CommLanes(Rank rank, Rank ranks, const colltopo_callbacks& callbacks, const Agreement& agreement, Transport& lent)
+      : rank_(rank), ranks_(ranks), callbacks_(callbacks), agreement_(agreement), lent_(lent) {}
+  ~CommLanes();
+  CommLanes(const CommLanes&) = delete;
+  CommLanes& operator=(const CommLanes&) = delete;
+
+  /// Whether the plan goes by lanes. Remembers that, by a name of the plan that is the same on all ranks.
+  bool serve(const Settings& settings, const std::string& plan, const Program& program, const std::vector<int>& node_of,
+             Remark* remark);
+  /// Remembers as many plans as it may; forget() makes room.
+  bool is_full() const { return plans_.size() >= k_most_plans; }
+  void forget() { plans_.clear(); }
+
+  /// Once a plan has gone by lanes.
+  LaneTransport* transport() { return transport_.get(); }
+
+ private:
+  static constexpr std::size_t k_most_plans = 1024;
+
+  void open(const Settings& settings, const std::vector<int>& node_of, Remark* remark);
+  LaneSet* open_set(const LaneCalls& calls, const LaneSetting& setting, std::string* fault);
+  bool exchange_addresses(std::string* fault);
+  bool wire(const Settings& settings, const std::string& plan, const Program& program, Remark* remark);
+  /// Ends the making of connections: a rank that leaves while a peer's end of one is not done leaves it so.
+  void settle();
+  /// Agrees that no rank has a fault; else says it on the rank that has.
+  bool all_good(std::string fault, long long checksum, Remark* remark);
+
+  Rank rank_, ranks_;
+  const colltopo_callbacks& callbacks_;
+  const Agreement& agreement_;
+  Transport& lent_;
+  bool tried_ = false;
+  bool broken_ = false;  // for ever
+  std::int32_t number_ = -1;
+  std::unique_ptr<LaneTransport> transport_;
+  std::unordered_map<std::string, bool> plans_;
+};
+
+}  // namespace colltopo

@@ -1,0 +1,378 @@
+// Lanes without UCX: what the setting means, tags, numbers of communicators, and messages that arrive in any order of
+// lanes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "colltopo/error.h"
+#include "colltopo/execution.h"
+#include "transport/communicator_numbers.h"
+#include "transport/lane_setting.h"
+#include "transport/lane_transport.h"
+#include "transport/message_tag.h"
+
+namespace colltopo {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string fault_of(std::string_view text) {
+  try {
+    lane_setting(text);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LaneSetting, each_kind_names_its_lanes) {
+  EXPECT_EQ(lane_setting("").lanes(), 1);
+  EXPECT_EQ(lane_setting("auto").lanes(), 1);
+  EXPECT_THAT(lane_setting("device:mlx5_0:1,mlx5_1:1").values, ElementsAre("mlx5_0:1", "mlx5_1:1"));
+  EXPECT_THAT(lane_setting("ports:21000:3").values, ElementsAre("21000-21999", "22000-22999", "23000-23999"));
+  EXPECT_THAT(lane_setting("lid-bits:0,1,2,3").values, ElementsAre("0", "1", "2", "3"));
+}
+
+TEST(LaneSetting, lanes_that_are_not_there_serve_nothing_unless_one_is_shared) {
+  EXPECT_EQ(lane_setting("device:a,b").serving(1), 1);
+  EXPECT_EQ(lane_setting("device:a,b").serving(2), -1);
+  EXPECT_EQ(lane_setting("auto").serving(1), -1);
+  EXPECT_EQ(lane_setting("shared").serving(7), 0);
+}
+
+TEST(LaneSetting, wrong_values_are_named_with_what_is_allowed) {
+  EXPECT_THAT(fault_of("cables:1"), HasSubstr("lanes is 'cables:1'; must be auto, shared, device:"));
+  EXPECT_THAT(fault_of("device"), HasSubstr("must be auto"));
+  EXPECT_THAT(fault_of("device:a,,b"), HasSubstr("empty"));
+  EXPECT_THAT(fault_of("sl:0,16"), HasSubstr("'16' must be a number from 0 to 15"));
+  EXPECT_THAT(fault_of("ports:21000"), HasSubstr("ports:FIRST:COUNT"));
+  EXPECT_THAT(fault_of("ports:60000:9"), HasSubstr("end at port 68999; must end at most at 65535"));
+  EXPECT_THAT(fault_of("ports:0:1"), HasSubstr("ports:FIRST:COUNT"));
+  EXPECT_EQ(fault_of("ports:60000:5"), "");
+}
+
+std::vector<std::string> set_by(std::string_view text, Lane lane) {
+  std::vector<std::string> set;
+  for (const UcxSetting& one : ucx_settings(lane_setting(text), lane)) set.push_back(one.name + "=" + one.value);
+  return set;
+}
+
+TEST(LaneSetting, becomes_variables_of_ucx) {
+  EXPECT_THAT(set_by("auto", 0), IsEmpty());
+  EXPECT_THAT(set_by("shared", 0), IsEmpty());
+  EXPECT_THAT(set_by("device:eth0,eth1", 1), ElementsAre("NET_DEVICES=eth1"));
+  EXPECT_THAT(set_by("ports:21000:2", 1), ElementsAre("PORT_RANGE=22000-22999"));
+  EXPECT_THAT(set_by("lid-bits:0,3", 1), ElementsAre("LID_PATH_BITS=3", "NUM_PATHS=1"));
+  EXPECT_THAT(set_by("gid-index:3,5", 0), ElementsAre("GID_INDEX=3", "NUM_PATHS=1"));
+  EXPECT_THAT(set_by("sl:0,1", 1), ElementsAre("SL=1", "NUM_PATHS=1"));
+  EXPECT_EQ(lane_fault(lane_setting("sl:0,1")), "");
+  EXPECT_THAT(lane_fault(lane_setting("path-index:0,1")), HasSubstr("path index"));
+}
+
+TEST(MessageTag, parts_do_not_touch_each_other) {
+  const std::uint64_t number = message_tag(k_most_tagged_communicators - 1, 0, 0);
+  const std::uint64_t source = message_tag(0, k_most_tagged_ranks - 1, 0);
+  const std::uint64_t sequence = message_tag(0, 0, std::numeric_limits<std::uint32_t>::max());
+  EXPECT_EQ(number & source, 0u);
+  EXPECT_EQ(number & sequence, 0u);
+  EXPECT_EQ(source & sequence, 0u);
+  EXPECT_EQ(number | source | sequence, ~std::uint64_t{0} >> 1);
+  EXPECT_EQ(trial_tag(5, 7, 3), message_tag(5, 7, 3) | std::uint64_t{1} << 63);
+}
+
+TEST(MessageTag, sequence_numbers_begin_again_after_2_to_the_23) {
+  EXPECT_NE(message_tag(1, 2, (1u << 23) - 1), message_tag(1, 2, 0));
+  EXPECT_EQ(message_tag(1, 2, 1u << 23), message_tag(1, 2, 0));
+  EXPECT_EQ(message_tag(1, 2, (1u << 23) + 5), message_tag(1, 2, 5));
+}
+
+// The largest value of all threads that come.
+class Largest {
+ public:
+  explicit Largest(int threads) : threads_(threads) {}
+  long long of(long long value) {
+    std::unique_lock lock(mutex_);
+    const int round = round_;
+    largest_ = arrived_ == 0 ? value : std::max(largest_, value);
+    if (++arrived_ == threads_) {
+      arrived_ = 0;
+      ++round_;
+      agreed_ = largest_;
+      all_.notify_all();
+    } else {
+      all_.wait(lock, [&] { return round_ != round; });
+    }
+    return agreed_;
+  }
+
+ private:
+  int threads_, arrived_ = 0, round_ = 0;
+  long long largest_ = 0, agreed_ = 0;
+  std::mutex mutex_;
+  std::condition_variable all_;
+};
+
+// The number that a communicator of these processes gets; all must see the same.
+std::int32_t agreed(std::vector<CommunicatorNumbers*> processes) {
+  Largest largest(static_cast<int>(processes.size()));
+  std::vector<std::int32_t> numbers(processes.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < processes.size(); ++i)
+    threads.emplace_back([&, i] {
+      numbers[i] = processes[i]->agree([&](long long value) { return largest.of(value); });
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::int32_t number : numbers) EXPECT_EQ(number, numbers[0]);
+  return numbers[0];
+}
+
+TEST(CommunicatorNumbers, differ_where_communicators_share_a_process) {
+  CommunicatorNumbers a, b, c;
+  EXPECT_EQ(agreed({&a, &b}), 0);
+  EXPECT_EQ(agreed({&c}), 0);  // shares no process with the first
+  EXPECT_EQ(agreed({&b, &c}), 1);
+  EXPECT_EQ(agreed({&a, &c}), 2);  // 1 is taken by c, though free in a
+  EXPECT_EQ(agreed({&a}), 1);
+}
+
+TEST(CommunicatorNumbers, freed_ones_are_used_again) {
+  CommunicatorNumbers a, b;
+  EXPECT_EQ(agreed({&a, &b}), 0);
+  EXPECT_EQ(agreed({&a, &b}), 1);
+  a.free(0);
+  EXPECT_EQ(agreed({&a}), 0);
+  b.free(0);
+  EXPECT_EQ(agreed({&a, &b}), 2);
+}
+
+TEST(CommunicatorNumbers, threads_that_look_for_one_at_the_same_time_get_different_ones) {
+  CommunicatorNumbers a, b;
+  std::vector<std::int32_t> numbers(8);
+  std::vector<std::thread> threads;
+  for (std::int32_t& number : numbers) threads.emplace_back([&] { number = agreed({&a, &b}); });
+  for (std::thread& thread : threads) thread.join();
+  std::ranges::sort(numbers);
+  EXPECT_EQ(std::ranges::adjacent_find(numbers), numbers.end());
+}
+
+}  // namespace
+
+// In place of UCX: each lane delivers its messages in a random order of its own.
+struct LaneSet {
+  struct Message {
+    std::uint64_t tag;
+    std::vector<std::byte> data;
+  };
+  struct Wanted {
+    std::uint64_t tag;
+    std::byte* target;
+    bool done = false;
+  };
+  std::int32_t rank = 0;
+  std::map<std::int32_t, std::vector<Message>> under_way, arrived;  // [lane]
+  std::map<std::int32_t, std::vector<std::unique_ptr<Wanted>>> wanted;
+  std::mt19937 random{7};
+};
+struct LaneEndpoint {
+  LaneSet* target;
+  std::int32_t lane;
+};
+
+namespace {
+
+std::vector<std::unique_ptr<LaneSet>> sets;
+std::vector<std::unique_ptr<LaneEndpoint>> made;
+std::int32_t dead_lane = -1;
+
+void match(LaneSet& set, std::int32_t lane) {
+  auto& arrived = set.arrived[lane];
+  for (auto& wanted : set.wanted[lane]) {
+    const auto found = std::ranges::find(arrived, wanted->tag, &LaneSet::Message::tag);
+    if (wanted->done || found == arrived.end()) continue;
+    std::ranges::copy(found->data, wanted->target);
+    wanted->done = true;
+    arrived.erase(found);
+  }
+}
+
+LaneCalls shuffling_calls() {
+  LaneCalls calls{};
+  calls.version = k_lane_calls_version;
+  calls.close = [](LaneSet*, double) {};
+  calls.address = [](LaneSet* set, std::int32_t, std::size_t* bytes) -> const void* {
+    *bytes = sizeof set->rank;
+    return &set->rank;
+  };
+  calls.connect = [](LaneSet*, std::int32_t lane, const void* address, std::size_t, int, LaneFault*) {
+    std::int32_t rank = 0;
+    std::memcpy(&rank, address, sizeof rank);
+    made.push_back(std::make_unique<LaneEndpoint>(LaneEndpoint{sets[static_cast<std::size_t>(rank)].get(), lane}));
+    return made.back().get();
+  };
+  calls.send = [](LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, int, void** request) {
+    const auto* const first = static_cast<const std::byte*>(data);
+    if (endpoint->lane != dead_lane) endpoint->target->under_way[endpoint->lane].push_back({tag, {first, first + bytes}});
+    *request = nullptr;
+    return 0;
+  };
+  calls.recv = [](LaneSet* set, std::int32_t lane, void* data, std::size_t, std::uint64_t tag, LaneEndpoint*,
+                  void** request) {
+    set->wanted[lane].push_back(std::make_unique<LaneSet::Wanted>(tag, static_cast<std::byte*>(data)));
+    *request = set->wanted[lane].back().get();
+    match(*set, lane);
+    return 0;
+  };
+  calls.test = [](void** request) {
+    if (static_cast<LaneSet::Wanted*>(*request)->done) *request = nullptr;
+    return 0;
+  };
+  calls.abandon = [](void** request) {
+    static_cast<LaneSet::Wanted*>(*request)->done = true;  // takes nothing any more
+    *request = nullptr;
+  };
+  calls.progress = [](LaneSet* set, std::int32_t lane) {
+    auto& under_way = set->under_way[lane];
+    if (under_way.empty() || set->random() % 3 != 0) return 0;
+    const auto chosen = under_way.begin() + static_cast<std::ptrdiff_t>(set->random() % under_way.size());
+    set->arrived[lane].push_back(std::move(*chosen));
+    under_way.erase(chosen);
+    match(*set, lane);
+    return 1;
+  };
+  calls.settle = [](LaneSet*, std::int32_t, void** request) { return *request = nullptr, 0; };
+  calls.has_failed = [](LaneEndpoint*, LaneFault*) { return 0; };
+  calls.condemn = [](LaneEndpoint*) {};
+  calls.listen_begin = [] {};
+  calls.listen_end = [](LaneFault*) {};
+  return calls;
+}
+
+class Silent final : public Transport {
+ public:
+  int send(const std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
+  int recv(std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
+  int test(Request*) noexcept override { return 1; }
+  void abandon(Request*) noexcept override {}
+  void progress() noexcept override {}
+};
+
+constexpr Rank k_ranks = 4;
+constexpr Lane k_lanes = 3;
+
+// An all-to-all in which every pair sends a chunk on each lane, not in the order of lanes.
+Program by_three_lanes(Rank rank) {
+  ProgramBuilder program({Collective::alltoall, k_ranks, k_lanes, 0}, rank);
+  program.copy({{Buffer::input, rank * k_lanes, k_lanes}}, {{Buffer::output, rank * k_lanes, k_lanes}});
+  for (Rank peer = 0; peer < k_ranks; ++peer) {
+    if (peer == rank) continue;
+    for (const Lane lane : {1, 0, 2}) {
+      program.send({{Buffer::input, peer * k_lanes + lane, 1}}, peer, lane);
+      program.recv({{Buffer::output, peer * k_lanes + lane, 1}}, peer, lane);
+    }
+  }
+  return std::move(program).build();
+}
+
+struct Job {
+  explicit Job(const std::string& lanes) {
+    sets.clear();
+    made.clear();
+    for (Rank rank = 0; rank < k_ranks; ++rank) {
+      sets.push_back(std::make_unique<LaneSet>());
+      sets.back()->rank = rank;
+      transports.push_back(std::make_unique<LaneTransport>(
+          calls, sets.back().get(), lane_setting(lanes), LaneTransport::Place{rank, k_ranks, 3, 16, &node_of}, silent));
+    }
+    const std::size_t block = transports[0]->address_bytes();
+    std::vector<std::byte> blocks;
+    for (auto& transport : transports) std::ranges::copy(transport->addresses(block), std::back_inserter(blocks));
+    for (auto& transport : transports) transport->know(blocks, block);
+  }
+  LaneCalls calls = shuffling_calls();
+  std::vector<int> node_of = std::vector<int>(k_ranks, 0);
+  Silent silent;
+  std::vector<std::unique_ptr<LaneTransport>> transports;
+};
+
+// Ranks wire one after the other here, so what the first ones wait for has not been sent: only endpoints are made.
+void wire_all(Job& job) {
+  for (Rank rank = 0; rank < k_ranks; ++rank) job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
+}
+
+TEST(LaneTransport, messages_meet_whatever_order_lanes_deliver_them_in) {
+  dead_lane = -1;
+  for (const char* lanes : {"device:a,b,c", "shared"}) {
+    Job job(lanes);
+    wire_all(job);
+    std::vector<std::unique_ptr<Plan>> plans;
+    std::vector<std::unique_ptr<Execution>> executions;
+    std::vector<std::vector<std::int64_t>> input(k_ranks), output(k_ranks);
+    constexpr std::size_t k_count = 24;  // per shard
+    for (std::size_t rank = 0; rank < k_ranks; ++rank) {
+      plans.push_back(std::make_unique<Plan>(by_three_lanes(static_cast<Rank>(rank))));
+      executions.push_back(std::make_unique<Execution>(*plans.back(), *job.transports[rank]));
+      executions.back()->bind({.count = k_count, .element_size = 8, .segments = 4});
+      for (std::size_t i = 0; i < k_ranks * k_count; ++i)
+        input[rank].push_back(static_cast<std::int64_t>(rank * 1000 + i));
+      output[rank].resize(input[rank].size());
+    }
+    for (int call = 0; call < 50; ++call) {
+      std::vector<bool> done(k_ranks);
+      for (std::size_t rank = 0; rank < k_ranks; ++rank) {
+        std::ranges::fill(output[rank], -1);
+        executions[rank]->start({reinterpret_cast<const std::byte*>(input[rank].data()),
+                                 reinterpret_cast<std::byte*>(output[rank].data()), nullptr, nullptr});
+      }
+      for (int turn = 0; turn < 100000 && std::ranges::find(done, false) != done.end(); ++turn) {
+        for (std::size_t rank = 0; rank < k_ranks; ++rank) {
+          if (!done[rank]) done[rank] = executions[rank]->progress();
+          job.transports[rank]->progress();
+        }
+      }
+      for (std::size_t rank = 0; rank < k_ranks; ++rank) {
+        ASSERT_TRUE(done[rank]) << lanes;
+        for (std::size_t from = 0; from < k_ranks; ++from)
+          for (std::size_t i = 0; i < k_count; ++i)
+            ASSERT_EQ(output[rank][from * k_count + i], static_cast<std::int64_t>(from * 1000 + rank * k_count + i));
+      }
+    }
+  }
+}
+
+TEST(LaneTransport, endpoints_are_made_once_per_peer_and_lane) {
+  dead_lane = -1;
+  Job job("device:a,b,c");
+  wire_all(job);
+  wire_all(job);
+  EXPECT_EQ(made.size(), std::size_t{k_ranks} * (k_ranks - 1) * k_lanes);
+  Job one("shared");
+  wire_all(one);
+  EXPECT_EQ(made.size(), std::size_t{k_ranks} * (k_ranks - 1));
+}
+
+TEST(LaneTransport, lanes_that_nothing_serves_are_found_before_any_message) {
+  EXPECT_EQ(Job("device:a,b").transports[0]->unserved(by_three_lanes(0)), 2);
+  EXPECT_EQ(Job("device:a,b,c").transports[0]->unserved(by_three_lanes(0)), -1);
+  EXPECT_EQ(Job("shared").transports[0]->unserved(by_three_lanes(0)), -1);
+}
+
+TEST(LaneTransport, says_which_peer_is_not_heard_on_which_lane) {
+  dead_lane = 1;
+  Job job("device:a,b,c");
+  for (Rank rank = 1; rank < k_ranks; ++rank) job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
+  EXPECT_EQ(job.transports[0]->wire(by_three_lanes(0), 0.05), "rank 0 hears nothing from rank 1 on lane 1");
+  dead_lane = -1;
+}
+
+}  // namespace
+}  // namespace colltopo
