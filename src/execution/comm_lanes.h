@@ -33,6 +33,7 @@ class CommLanes {
   /// Whether the plan goes by lanes. Remembers that, by a name of the plan that is the same on all ranks.
   bool serve(const Settings& settings, const std::string& plan, const Program& program, const std::vector<int>& node_of,
              Remark* remark);
+  bool knows(const std::string& plan) const { return plans_.contains(plan); }
   /// Remembers as many plans as it may; forget() makes room.
   bool is_full() const { return plans_.size() >= k_most_plans; }
   void forget() { plans_.clear(); }

@@ -110,10 +110,10 @@ Comm::Served* Comm::served(Collective collective, const colltopo_call& call, con
   return plans_.emplace(key, std::move(made)).first->second.get();
 }
 
-// Collective when asked for a plan for the first time. What asks is equal on all ranks, and so is what is forgotten: a
-// rank that takes the short way of an equal call has asked for that plan, as all others have.
+// Collective when asked for a plan for the first time, which happens on all ranks at once; so does forgetting. A rank
+// that takes the short way of an equal call has asked for that plan, as all others have.
 bool Comm::on_lanes(const std::string& plan, const Program& program) {
-  if (lanes_.is_full()) {
+  if (!lanes_.knows(plan) && lanes_.is_full()) {
     lanes_.forget();
     plans_.clear();
     recent_.fill({});
