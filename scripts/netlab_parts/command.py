@@ -1,13 +1,14 @@
 """The command line: options, what is printed, exit statuses (0 good, 1 wrong, 2 usage, 77 this machine cannot)."""
 import argparse
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 
-from . import box, counters, cut, features, plan, run, state, up
-from .fault import Fault
+from . import box, check, counters, cut, features, plan, run, state, up
+from .fault import WRONG, Fault
 
 _RATE_UNITS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 _TIME_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}
@@ -38,12 +39,16 @@ class _Parser(argparse.ArgumentParser):
         sys.exit(2)
 
 
-def _network_options(parser):
+def _shaping_options(parser):
     parser.add_argument("topo", metavar="TOPO", help="what colltopo understands: torus:3x3, switch:16, a file")
     parser.add_argument("--rate", default="50mbit", help="of the slowest link, others in proportion; default %(default)s")
     parser.add_argument("--delay", help="of every link, such as 0.1ms; needs netem")
     parser.add_argument("--queue", default="4m", help="bytes that wait before a link (a host's own link into a switch: at least 4m); default %(default)s, which never drops")
     parser.add_argument("--shaper", choices=("htb", "tbf"), default="htb", help="htb: short packets first; tbf: one plain queue")
+
+
+def _network_options(parser):
+    _shaping_options(parser)
     routes = parser.add_mutually_exclusive_group()
     routes.add_argument("--routes", metavar="FILE", help="tables: colltopo routes SCHEDULE --for json")
     routes.add_argument("--hash", action="store_true", help="of shortest paths one by hash instead of that of the lowest links")
@@ -80,6 +85,10 @@ def _parser():
     add("down", "Take a network down, or what a crash left of it").add_argument("--all", action="store_true")
     add("list", "The networks of this machine", named=False, json_too=True)
     add("features", "What this kernel has and lacks, and what is used instead", named=False, json_too=True)
+    checking = add("check", "Do counters equal the schedule's loads? Up, a routed all-to-all over UCX lanes, down", named=False, json_too=True)
+    _shaping_options(checking)
+    checking.add_argument("--algorithm", default="mcf", help="of colltopo generate; default %(default)s")
+    checking.add_argument("--bytes", type=int, default=0, help="for each peer; default: what takes 0.4 s at the bound")
     boxing = add("box", "A network and a command in a user namespace, without root", named=False)
     _network_options(boxing)
     return parser
@@ -199,6 +208,22 @@ def _box(options, rest):
     return 128 - status if status < 0 else status
 
 
+def _check(options, _rest):
+    shaping = shaping_of(options)
+    if options.bytes < 0:
+        raise Fault(f"--bytes {options.bytes}: expected a number of bytes")
+    if os.geteuid() != 0 or box.inside():
+        box.reenter()
+    report = check.check(options.topo, options.algorithm, shaping, options.bytes)
+    if options.json:
+        print(json.dumps(report))
+    else:
+        print(f"{report['topology']}: {report['algorithm']}, {report['planes']} planes, {report['bytes']} bytes to each peer")
+        print(f"links      at most {report['max_link_error']:.2%} from the schedule's loads (link {report['worst_link']})")
+        print(f"time       {report['median_ms']:.1f} ms, bound {report['bound_ms']:.1f} ms: {report['throughput_over_bound']:.1%} of it")
+    return 0 if report["good"] else WRONG
+
+
 _COMMANDS = {
     "up": _up,
     "run": _run,
@@ -210,6 +235,7 @@ _COMMANDS = {
     "list": _list,
     "features": _features,
     "box": _box,
+    "check": _check,
 }
 
 

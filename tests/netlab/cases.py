@@ -290,6 +290,18 @@ def detours():
     netlab("down")
 
 
+def steering():
+    """The proof that lanes take their routes: counters against the schedule's loads, by netlab check."""
+    if not os.path.exists(os.path.join(os.environ["NETLAB_TEST_BUILD"], "lib", "libcolltopo_ucx.so")):
+        raise Skip("built without UCX lanes")
+    before = picture()
+    for topo, algorithm in (("bipartite:4:4", "mcf"), ("twisted-hypercube:3", "mcf-steps")):
+        report = json.loads(netlab("check", topo, "--algorithm", algorithm, "--rate", "10mbit", "--json", timeout=150).stdout)
+        assert report["max_link_error"] < 0.05 and report["correct"], report
+        assert report["planes"] > 1 or algorithm == "mcf-steps", report
+        assert_same(before, picture())
+
+
 def two_at_once():
     before = picture()
     netlab("up", "ring:3", "--name", "one")

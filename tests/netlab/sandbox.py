@@ -34,6 +34,7 @@ def enter_sandbox(build):
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/tmp"], check=True)
     os.makedirs("/run/scratch")
     os.chdir("/run/scratch")
+    os.environ["NETLAB_TEST_BUILD"] = build
     programs = os.path.join(build, "bin")
     os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
     os.environ["OMPI_MCA_mca_base_component_path"] = f"SYSTEM_DEFAULT:{build}/lib/openmpi"
