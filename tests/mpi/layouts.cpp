@@ -1,42 +1,11 @@
 // Derived datatypes: every pair of send and receive layouts for alltoall, allgather and bcast, also when ranks lay out
 // the same data differently, and reductions over a datatype with gaps. Ints of a buffer that no element covers must
 // stay untouched.
-#include <functional>
-
-#include "mpi_test.h"
+#include "layout.h"
 
 namespace {
 
 using namespace mpi_test;
-
-constexpr int k_untouched = -777;
-
-/// A datatype over ints, and where its ints lie, in units of an int, in the order of its type map.
-struct Layout {
-  std::string name;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  std::vector<long> places;
-  long extent = 0;
-};
-
-MPI_Datatype committed(MPI_Datatype type) {
-  MPI_Type_commit(&type);
-  return type;
-}
-
-MPI_Datatype resized(MPI_Datatype type, long lower_ints, long extent_ints) {
-  constexpr auto k_int = static_cast<MPI_Aint>(sizeof(int));
-  MPI_Datatype result = MPI_DATATYPE_NULL;
-  MPI_Type_create_resized(type, lower_ints * k_int, extent_ints * k_int, &result);
-  MPI_Type_free(&type);
-  return committed(result);
-}
-
-MPI_Datatype indexed(const std::vector<int>& places) {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_create_indexed_block(static_cast<int>(places.size()), 1, places.data(), MPI_INT, &type);
-  return type;
-}
 
 std::vector<Layout> layouts() {
   MPI_Datatype three = MPI_DATATYPE_NULL;
@@ -53,43 +22,7 @@ std::vector<Layout> layouts() {
   };
 }
 
-/// Room for `elements` of a layout, wherever they lie around the address that MPI is given.
-class Buffer {
- public:
-  Buffer(const Layout& layout, std::size_t elements)
-      : layout_(layout), ints_(k_margin * 2 + static_cast<std::size_t>(layout.extent) * elements, k_untouched) {}
-
-  int* address() { return ints_.data() + k_margin; }
-  /// The i-th int of the data.
-  int& at(std::size_t i) {
-    const std::size_t per_element = layout_.places.size();
-    const long place = static_cast<long>(i / per_element) * layout_.extent + layout_.places[i % per_element];
-    return address()[place];
-  }
-  void fill(std::size_t ints, const std::function<int(std::size_t)>& value_at) {
-    for (std::size_t i = 0; i < ints; ++i) at(i) = value_at(i);
-  }
-  /// That the data is as said and everything else untouched.
-  void check(const char* what, std::size_t ints, const std::function<int(std::size_t)>& value_at) {
-    std::vector<int> wanted(ints_.size(), k_untouched);
-    wanted.swap(ints_);
-    fill(ints, value_at);
-    wanted.swap(ints_);
-    for (std::size_t i = 0; i < ints_.size(); ++i) {
-      expect(ints_[i] == wanted[i], "%s of '%s': int %zu to be %d, not %d", what, layout_.name.c_str(), i, wanted[i],
-             ints_[i]);
-    }
-  }
-
- private:
-  static constexpr std::size_t k_margin = 600;
-  const Layout& layout_;
-  std::vector<int> ints_;
-};
-
 constexpr std::size_t k_block = 12;  // ints per block: whole elements of every layout
-
-int elements_of(const Layout& layout, std::size_t ints) { return static_cast<int>(ints / layout.places.size()); }
 
 void alltoall(MPI_Comm comm, const Layout& send, const Layout& receive) {
   const int rank = rank_in(comm);
@@ -135,18 +68,6 @@ void bcast(MPI_Comm comm, const Layout& at_root, const Layout& elsewhere) {
   buffer.check("bcast", k_block, sent);
 }
 
-// The operation on a derived datatype knows its layout from here.
-const Layout* reduced = nullptr;
-
-void add(void* in, void* inout, int* elements, MPI_Datatype*) {
-  for (long element = 0; element < *elements; ++element) {
-    for (const long place : reduced->places) {
-      static_cast<int*>(inout)[element * reduced->extent + place] +=
-          static_cast<int*>(in)[element * reduced->extent + place];
-    }
-  }
-}
-
 void reductions(MPI_Comm comm, const Layout& layout, MPI_Op op) {
   reduced = &layout;
   const int rank = rank_in(comm), ranks = ranks_of(comm), root = ranks / 2;
@@ -181,7 +102,7 @@ void reductions(MPI_Comm comm, const Layout& layout, MPI_Op op) {
 void run(MPI_Comm comm) {
   const std::vector<Layout> all = layouts();
   MPI_Op op = MPI_OP_NULL;
-  MPI_Op_create(add, 1, &op);
+  MPI_Op_create(add_laid_out, 1, &op);
   const Counter served("coll_topo_calls"), left("coll_topo_fallbacks");
   for (const Layout& send : all) {
     for (const Layout& receive : all) {

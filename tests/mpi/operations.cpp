@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "affine.h"
 #include "mpi_test.h"
 
 namespace {
@@ -16,10 +17,6 @@ const std::vector<std::string> k_settings[] = {
     {"allreduce_algorithm", "recursive-doubling", "reduce_scatter_algorithm", "recursive-halving"},
     {"allreduce_algorithm", "swing", "reduce_scatter_algorithm", "swing", "reduce_algorithm", "swing"},
 };
-
-unsigned operand(int rank, std::size_t i) {
-  return static_cast<unsigned>(rank) * 2654435761u + static_cast<unsigned>(i) * 40503u + 1u;
-}
 
 unsigned combined(MPI_Op op, unsigned a, unsigned b) {
   if (op == MPI_SUM) return a + b;
@@ -85,34 +82,11 @@ void extremes_know_their_rank(MPI_Comm comm) {
   }
 }
 
-// Affine maps x -> a x + b modulo a prime: composing them is associative and not commutative.
-struct Affine {
-  std::uint32_t a, b;
-};
-constexpr std::uint64_t k_prime = 2147483647;
-
-Affine after(Affine first, Affine second) {
-  return {static_cast<std::uint32_t>(std::uint64_t{first.a} * second.a % k_prime),
-          static_cast<std::uint32_t>((std::uint64_t{second.a} * first.b + second.b) % k_prime)};
-}
-
-void compose(void* in, void* inout, int* elements, MPI_Datatype*) {
-  for (int i = 0; i < *elements; ++i) {
-    auto* const second = static_cast<Affine*>(inout) + i;
-    *second = after(static_cast<Affine*>(in)[i], *second);
-  }
-}
-
 void add_pairs(void* in, void* inout, int* elements, MPI_Datatype*) {
   for (int i = 0; i < *elements; ++i) {
     static_cast<Affine*>(inout)[i].a += static_cast<Affine*>(in)[i].a;
     static_cast<Affine*>(inout)[i].b += static_cast<Affine*>(in)[i].b;
   }
-}
-
-Affine map_of(int rank, std::size_t i) {
-  return {static_cast<std::uint32_t>(operand(rank, i) % (k_prime - 2) + 1),
-          static_cast<std::uint32_t>(operand(rank, i + 7) % k_prime)};
 }
 
 void user_functions(MPI_Comm comm, bool commutative) {
