@@ -3,46 +3,25 @@
 //
 //   colltopo-bench-rings [MACHINES...]
 //
-// As in section 5.2 there are five machines to a switch, each on a switch drawn at random, and a switch has four cables
-// to others on average. GT-ITM's graphs are replaced by random ones: a random tree, which joins all switches, and
-// cables between random pairs.
+// Clusters are those of section 5.2 (random_cluster.h).
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <random>
-#include <set>
 #include <stdexcept>
-#include <utility>
 #include <vector>
 
 #include "colltopo/rings.h"
+#include "random_cluster.h"
 
 namespace {
 
+using colltopo::k_machines_per_switch;
 using colltopo::NodeId;
+using colltopo::random_cluster;
 
 constexpr int k_graphs = 50;
-constexpr int k_machines_per_switch = 5;
-constexpr std::size_t k_cables_per_switch = 2;  // each has two ends
-
-colltopo::Topology random_cluster(NodeId machines, unsigned seed) {
-  std::mt19937 random(seed);
-  const auto below = [&](NodeId limit) { return static_cast<NodeId>(random() % static_cast<unsigned>(limit)); };
-  const NodeId switches = machines / k_machines_per_switch;
-  std::set<std::pair<NodeId, NodeId>> cables;
-  for (NodeId at = 1; at < switches; ++at) cables.emplace(below(at), at);
-  while (cables.size() < k_cables_per_switch * static_cast<std::size_t>(switches)) {
-    const NodeId a = below(switches), b = below(switches);
-    if (a != b) cables.emplace(std::min(a, b), std::max(a, b));
-  }
-  colltopo::TopologyBuilder builder("random cluster", machines, switches);
-  for (NodeId machine = 0; machine < machines; ++machine) builder.cable(machine, machines + below(switches));
-  for (const auto& [a, b] : cables) builder.cable(machines + a, machines + b);
-  return std::move(builder).build();
-}
-
 /// The largest of the seconds seen.
 class Slowest {
  public:
