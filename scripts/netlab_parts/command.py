@@ -52,7 +52,7 @@ def _network_options(parser):
     routes = parser.add_mutually_exclusive_group()
     routes.add_argument("--routes", metavar="FILE", help="tables: colltopo routes SCHEDULE --for json")
     routes.add_argument("--hash", action="store_true", help="of shortest paths one by hash instead of that of the lowest links")
-    routes.add_argument("--balance", action="store_true", help="balanced single-path routes (dor or sssp)")
+    routes.add_argument("--balance", action="store_true", help="balanced single-path routes (the best of dor, sssp and ilp)")
 
 
 def _parser():

@@ -204,7 +204,8 @@ def shaped(device, rate, shaping):
     """
     bits = f"{int(rate)}bit"
     if shaping.shaper == "tbf":
-        burst = max(5 * 1024, int(rate / 8 / 1000))  # bytes; what a millisecond carries at high rates
+        # What is not sent in time is lost for the rate: room for 16 KiB bridges the milliseconds of a busy processor.
+        burst = max(16 * 1024, int(rate / 8 / 1000))  # bytes; what a millisecond carries at high rates
         lines = [f"qdisc add dev {device} root handle 1: tbf rate {bits} burst {burst} limit {shaping.queue}"]
         if shaping.delay_us:
             lines.append(_netem(device, "1:1", "10:", rate, shaping))

@@ -63,23 +63,34 @@ def shortest(graph, hashed=False):
 
 
 def balanced(graph, topo):
-    """Single paths that load the busiest link least: the better of dimension order and sssp as colltopo makes them."""
+    """Single paths that load the busiest link least: the best of dimension order, sssp and ilp as colltopo makes them."""
     best = None
-    for algorithm in ("dor", "sssp"):
+    for algorithm, *options in (("dor",), ("sssp",), ("ilp", "--seconds", "20")):
         with tempfile.TemporaryDirectory() as scratch:
             schedule = os.path.join(scratch, "balanced.sched")
             try:
-                report = json.loads(ask_colltopo(["generate", algorithm, topo, "-o", schedule, "--json"]))
+                report = json.loads(ask_colltopo(["generate", algorithm, topo, *options, "-o", schedule, "--json"]))
                 routes = ask_colltopo(["routes", schedule, "--on", topo, "--for", "json", "-o", "-"])
             except Fault:
                 if algorithm == "sssp":
                     raise
-                continue  # not a grid
-        if best is None or report["achieved"] < best[0]:
+                continue  # dor: not a grid; ilp: not solved in time
+        if best is None or report["achieved"] < best[0] - 1e-9:
             best = (report["achieved"], algorithm, routes)
     tables = parse(graph, best[2], f"colltopo generate {best[1]}")
-    tables.origin = f"balanced single paths ({best[1]})"
-    return tables
+    return _in_one_plane(graph, tables, json.loads(best[2])["routes"], f"balanced single paths ({best[1]})")
+
+
+def _in_one_plane(graph, tables, routes, origin):
+    """Single paths for messages that know no lanes: those of other planes become detours in plane 0."""
+    one = Tables(1, [{key: link for key, link in own.items() if key[0] == 0} for own in tables.of_node], origin=origin)
+    for route in routes:
+        node = route["source"]
+        for link in route["links"]:
+            if one.of_node[node][0, route["target"]] != link:
+                one.detours.append(Detour(route["source"], route["target"], 0, node, link))
+            node = graph.links[link].head
+    return one
 
 
 def load(graph, path):

@@ -43,7 +43,7 @@ def up(name, topo, shaping, routes_file=None, single_path="lowest"):
         "topology": graph.name,
         "hosts": graph.hosts,
         "switches": len(graph.switches),
-        "switches_are": "bridges" if graph.bridged else f"routers: {graph.why_forwarded}",
+        "switches_are": _kind_of_switches(graph),
         "links": len(graph.links),
         "rate_bits": shaping.rate,
         "shaper": shaping.shaper,
@@ -56,6 +56,12 @@ def up(name, topo, shaping, routes_file=None, single_path="lowest"):
         "routes_are": tables.origin,
         "seconds": time.monotonic() - begin,
     }
+
+
+def _kind_of_switches(graph):
+    if not graph.switches:
+        return "none"
+    return "bridges" if graph.bridged else f"routers: {graph.why_forwarded}"
 
 
 def stations_of(graph):
