@@ -1,0 +1,155 @@
+"""What all experiments on netlab share: one network at a time, contenders under the same settings, medians, files.
+
+An experiment is a list of networks, and for each a list of contenders. Everything is written as rows of one CSV file, from which tables and pictures
+are made, so they can be made again without measuring.
+"""
+import contextlib
+import csv
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+NETLAB = os.path.join(TOP, "scripts", "netlab")
+RESULTS = os.path.join(HERE, "results")
+NAME = "benchmark"
+
+# Of a full Ethernet frame (1514 bytes as the shaper counts) TCP without time stamps carries 1460.
+PAYLOAD = 1460 / 1514
+
+
+@dataclass
+class Contenders:
+    """Those that one mpirun measures one after the other: name, and what colltopo-bench calls it (native, file:PATH, ...)."""
+
+    algorithms: dict
+    environment: dict = field(default_factory=dict)
+    transport: str = "tcp"
+    check: bool = True  # every value; for schedules of ours
+
+
+@contextlib.contextmanager
+def alone():
+    """Only one experiment at a time: they would share processors and falsify each other."""
+    with open("/run/netlab-benchmark.lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink("/run/netlab-benchmark.lock")
+
+
+def ask(command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def try_to_ask(command):
+    """None where the command cannot do it."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+@contextlib.contextmanager
+def network(topo, *options):
+    """A network that is up; gives what `netlab up` says of it."""
+    subprocess.run([NETLAB, "down", "--name", NAME], capture_output=True, check=False)
+    about = json.loads(ask([NETLAB, "up", topo, "--name", NAME, "--json", *options]))
+    try:
+        yield about
+    finally:
+        ask([NETLAB, "down", "--name", NAME])
+
+
+def links():
+    return json.loads(ask([NETLAB, "bytes", "--name", NAME, "--drops", "--json"]))["links"]
+
+
+def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400):
+    """Rows of these contenders on the network that is up; none where they fail or do not end in time."""
+    names = ", ".join(contenders.algorithms)
+    ask([NETLAB, "bytes", "--name", NAME, "--reset"])
+    command = [NETLAB, "run", "--name", NAME, "--transport", contenders.transport]
+    for name, value in contenders.environment.items():
+        command += ["--env", f"{name}={value}"]
+    command += ["--", "colltopo-bench", "--collective", collective, "--algorithm", ",".join(contenders.algorithms.values())]
+    command += ["--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations), "--warmup", str(warmup), "--json"]
+    command += ["--check"] if contenders.check else []
+    load = os.getloadavg()[0]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        print(f"  {names}: not ended after {seconds} s", flush=True)
+        return []
+    if done.returncode != 0 or "using MPI's messages" in done.stderr:
+        print(f"  {names}: {done.stderr.strip() or done.stdout.strip()}", flush=True)
+        return []
+    drops = sum(link["drops"] for link in links())
+    rows = []
+    for result in json.loads(done.stdout)["results"]:
+        name = next(name for name, algorithm in contenders.algorithms.items() if algorithm == result["algorithm"])
+        row = {"contender": name, "transport": contenders.transport, "bytes": result["bytes"], "iterations": iterations}
+        row |= {"median_ms": result["median_us"] / 1e3, "p10_ms": result["p10_us"] / 1e3, "p90_ms": result["p90_us"] / 1e3}
+        row |= {"drops": drops, "load_average": round(load, 1)}
+        rows.append(row)
+    for name in contenders.algorithms:
+        shown = ", ".join(f"{row['bytes']}: {row['median_ms']:.0f} ms" for row in rows if row["contender"] == name)
+        print(f"  {name:28} {shown}; drops {drops}, load {load:.1f}", flush=True)
+    return rows
+
+
+def write_rows(path, rows):
+    os.makedirs(RESULTS, exist_ok=True)
+    with open(path + ".new", "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({key: f"{value:.4g}" if isinstance(value, float) else value for key, value in row.items()})
+    os.replace(path + ".new", path)
+
+
+def read_rows(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def draw(path, panels, columns, xlabel, ylabel, more=""):
+    """An SVG of panels: (title, [(name, [(x, y)])]) each, all contenders in one colour throughout."""
+    names = sorted({name for _, curves in panels for name, _ in curves})
+    rows = -(-len(panels) // columns)
+    with tempfile.TemporaryDirectory() as scratch:
+        lines = [
+            f"set terminal svg size {420 * columns},{340 * rows} font 'sans,12' background 'white'",
+            f"set output '{path}.new'",
+            "set grid",
+            f"set xlabel '{xlabel}'",
+            f"set ylabel '{ylabel}'",
+            more,
+            f"set multiplot layout {rows},{columns}",
+        ]
+        for number, (title, curves) in enumerate(panels):
+            plots = []
+            for name, points in curves:
+                data = os.path.join(scratch, f"{number}-{names.index(name)}")
+                with open(data, "w", encoding="ascii") as file:
+                    file.writelines(f"{x} {y}\n" for x, y in points)
+                style = "lines dashtype 2 linecolor 'black'" if name == "bound" else f"linespoints linetype {names.index(name) + 1}"
+                plots.append(f"'{data}' with {style} linewidth 1.5 title '{name}'")
+            lines += [f"set title '{title}'", "plot " + ", ".join(plots)]
+        ask(["gnuplot"], input="\n".join(lines))
+    os.replace(path + ".new", path)
+
+
+def settings():
+    """The line that every table carries."""
+    return (
+        f"{time.strftime('%Y-%m-%d', time.gmtime())}, kernel {os.uname().release}, {os.cpu_count()} cores; every contender with "
+        "pml ob1, btl tcp, no rendezvous (btl_tcp_flags 1, eager up to 4 MB), yield when idle; values checked"
+    )
