@@ -24,7 +24,7 @@ void measure(NodeId machines) {
   const double lr1_s = seconds(k_clock, [&] { lr1 = lr1_order(topology, tree); });
   const double peak_lr1 = peak_MiB();
   const double lr3_s = seconds(k_clock, [&] { lr3 = lr3_order(topology, tree); });
-  std::printf("%d,%d,%.4f,%.4f,%.4f,%d,%d,%.1f,%.1f\n", machines, topology.switches(), tree_s, lr1_s, lr3_s,
+  std::printf("%d,%d,%.6f,%.6f,%.6f,%d,%d,%.1f,%.1f\n", machines, topology.switches(), tree_s, lr1_s, lr3_s,
               facts_of(tree, lr1).longest_path, facts_of(tree, lr3).longest_path, peak_lr1, peak_MiB());
 }
 
