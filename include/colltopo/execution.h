@@ -22,7 +22,10 @@ namespace colltopo {
 using ReduceFunction = int (*)(void* context, const void* source, void* target, std::size_t elements);
 
 /// free: every op as soon as it may start. steps: no op of a step starts before the rank's ops of earlier steps ended.
-enum class Pace : std::uint8_t { free, steps };
+/// window: sends of a slot (SegmentOrder) wait for the rank's sends of the slot `window` before it. Segments of a chunk
+/// have sizes in proportion to the rate that the schedule gives to its flow, so flows of one step keep these rates
+/// among each other, `window` segments apart at most.
+enum class Pace : std::uint8_t { free, steps, window };
 
 /// How the messages of several segments to one peer follow each other. op_by_op: all segments of an op, then those of
 /// the next. slot_by_slot: by step + segment, as a pipeline fills; in no rank's program may steps decrease.
@@ -36,6 +39,7 @@ struct Binding {
   int segments = 1;
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
+  int window = 0;  // slots, with Pace::window; the order must be slot_by_slot
 };
 
 struct Call {
@@ -139,7 +143,8 @@ class Execution {
   int transfer(const Instance& instance, Transport::Request* request) noexcept;
   void scatter(const Instance& instance) noexcept;
   void set_bases(const Call& call) noexcept;
-  void number_steps();
+  void number_stages();
+  std::uint32_t stage_of(const Instance& instance) const;
 
   std::byte* at(const Piece& piece) const noexcept {
     return bases_[static_cast<std::size_t>(piece.buffer)] + piece.offset;
@@ -177,10 +182,12 @@ class Execution {
   std::size_t actives_ = 0;
   std::size_t left_ = 0;  // instances not completed
 
-  std::vector<std::uint32_t> step_of_;                 // [op] index of its step among the program's (Pace::steps)
-  std::vector<std::uint32_t> step_sizes_, step_left_;  // [step] instances
-  std::vector<std::vector<std::uint32_t>> held_;       // [step] ready, but of a later step
-  std::uint32_t current_step_ = 0;
+  // What paces hold back has stages: steps, or slots with sends. Those before current_stage_ have ended, and `ahead_`
+  // from there on are open.
+  std::vector<Step> stages_;                             // in increasing order
+  std::vector<std::uint32_t> stage_sizes_, stage_left_;  // [stage] instances
+  std::vector<std::vector<std::uint32_t>> held_;         // [stage] ready, but not open
+  std::uint32_t current_stage_ = 0, ahead_ = 1;
 
   std::unique_ptr<StraightLine> line_;  // null unless run() may take it
 

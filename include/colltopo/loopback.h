@@ -39,6 +39,7 @@ struct LoopbackRun {
   int segments = 1;
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
+  int window = 0;
   Protocol protocol = Protocol::rendezvous;
   bool in_place = false;
   std::uint64_t seed = 1;

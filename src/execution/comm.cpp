@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t k_most_decisions = 1024;
 constexpr std::size_t k_most_segments = 64;
+constexpr std::size_t k_window_segment_bytes = 65536;  // of a shard, where nobody says
 
 // Places by the order in which they first appear: a torus of nodes counts them so, whatever the caller calls them.
 void number_from_0(std::vector<int>& places) {
@@ -192,6 +193,9 @@ void Comm::cut(Decision& decision, const Request& request) const {
     if (*segment > 0)
       decision.segments =
           static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
+  } else if (settings_.pace == Pace::window && decision.file != nullptr && decision.file->pattern.in_order) {
+    decision.segments =
+        static_cast<int>(std::clamp<std::size_t>(request.bytes / k_window_segment_bytes, 1, k_most_segments));
   } else if (decision.file != nullptr) {
     const Machine& machine = settings_.machine;
     const Port port = Placement{node_of_, {}}.nodes() == 1 ? Port{machine.overhead, machine.bandwidth_node}

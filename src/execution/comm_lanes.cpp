@@ -74,7 +74,8 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
   }
   number_ = communicator_numbers().agree([&](long long value) { return -agreement_.least(-value); });
   fault.clear();
-  if (number_ < 0) fault = fmt::format("{} communicators have been numbered, no more can be", k_most_tagged_communicators);
+  if (number_ < 0)
+    fault = fmt::format("{} communicators have been numbered, no more can be", k_most_tagged_communicators);
   if (number_ >= 0) exchange_addresses(&fault);
   if (!all_good(fault, 0, remark)) {
     transport_.reset();
@@ -87,8 +88,8 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
 }
 
 bool CommLanes::exchange_addresses(std::string* fault) {
-  const auto largest = static_cast<std::size_t>(
-      -agreement_.least(-static_cast<long long>(transport_->address_bytes())));
+  const auto largest =
+      static_cast<std::size_t>(-agreement_.least(-static_cast<long long>(transport_->address_bytes())));
   std::vector<std::byte> blocks(largest * static_cast<std::size_t>(ranks_));
   std::ranges::copy(transport_->addresses(largest), blocks.begin() + static_cast<std::ptrdiff_t>(largest) * rank_);
   if (callbacks_.gather(callbacks_.context, largest, blocks.data()) != 0) {

@@ -1,8 +1,8 @@
 // The lanes of a communicator (transport ucx): opened and wired by all ranks together, or by none.
 //
 // Everything here is collective. The first plan opens the lanes: every rank its contexts, then a number for tags, then
-// the addresses. Each plan tries the endpoints that are new in it. Whatever one rank cannot do nobody does, and the plan
-// goes by the lent messages.
+// the addresses. Each plan tries the endpoints that are new in it. Whatever one rank cannot do nobody does, and the
+// plan goes by the lent messages.
 #pragma once
 
 #include <memory>

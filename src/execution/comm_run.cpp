@@ -128,9 +128,12 @@ void Comm::bind(Served& served, const colltopo_call& call, const Decision& decis
   const std::span<const std::size_t> counts = call.counts == nullptr
                                                   ? std::span<const std::size_t>{}
                                                   : std::span(call.counts, static_cast<std::size_t>(ranks_));
-  const Pace pace = served.stepped ? settings_.pace : Pace::free;
+  const bool paced = settings_.pace == Pace::window ? decision.order == SegmentOrder::slot_by_slot : served.stepped;
+  const Pace pace = paced ? settings_.pace : Pace::free;
   say_empty_chunks(served, call);
-  if (!served.execution.bind({call.count, call.element_size, counts, decision.segments, decision.order, pace})) return;
+  if (!served.execution.bind(
+          {call.count, call.element_size, counts, decision.segments, decision.order, pace, settings_.window}))
+    return;
   unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   served.execution.for_each_message([&](Rank peer, std::size_t bytes) {
     if (node_of_[static_cast<std::size_t>(peer)] == node_of_[static_cast<std::size_t>(rank_)]) return;
@@ -171,6 +174,8 @@ inline int Comm::run_bound(Collective collective, const colltopo_call& call, Ser
              call.reduce_context};
   if (served.input_in_output) bound.input = input_in_output(collective, call, served);
   transport_.serve(collective);
+  if (served.on_lanes) [[unlikely]]
+    lanes_.transport()->until_received(settings_.pace == Pace::window);
   const int code = served.execution.run(bound);
   if (served.on_lanes && code == 0) [[unlikely]]
     lanes_.transport()->settle();

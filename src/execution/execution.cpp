@@ -26,7 +26,7 @@ Execution::~Execution() = default;
 bool Execution::bind(const Binding& binding) {
   if (is_bound_ && binding.count == bound_.count && binding.element_size == bound_.element_size &&
       binding.segments == bound_.segments && binding.order == bound_.order && binding.pace == bound_.pace &&
-      std::ranges::equal(binding.counts, bound_counts_)) {
+      binding.window == bound_.window && std::ranges::equal(binding.counts, bound_counts_)) {
     return false;
   }
   is_bound_ = false;
@@ -37,7 +37,7 @@ bool Execution::bind(const Binding& binding) {
   place_messages();
   chain_messages();
   count_waits();
-  number_steps();
+  number_stages();
   straighten();
   is_bound_ = true;
   return true;
@@ -199,22 +199,36 @@ void Execution::count_waits() {
   ready_.instances.resize(active_.size());
 }
 
-void Execution::number_steps() {
-  if (bound_.pace != Pace::steps) return;
+// k_no_instance: not held back.
+std::uint32_t Execution::stage_of(const Instance& instance) const {
+  const bool by_steps = bound_.pace == Pace::steps;
+  if (bound_.pace == Pace::free || (!by_steps && instance.action != Action::send)) return k_no_instance;
+  const Step stage = plan_.program().op(instance.op).step + (by_steps ? 0 : static_cast<Step>(instance.segment));
+  return static_cast<std::uint32_t>(std::ranges::lower_bound(stages_, stage) - stages_.begin());
+}
+
+// That sends wait for sends of earlier slots adds no deadlock: both ends go through slots in one order, so everything
+// in a slot waits for nothing but what is in it and in earlier ones.
+void Execution::number_stages() {
+  stages_.clear();
+  if (bound_.pace == Pace::free) return;
   const Program& program = plan_.program();
-  std::vector<Step> steps;
-  for (std::size_t i = 0; i < plan_.size(); ++i) steps.push_back(program.op(i).step);
-  std::ranges::sort(steps);
-  steps.erase(std::ranges::unique(steps).begin(), steps.end());
-  step_of_.resize(plan_.size());
-  step_sizes_.assign(steps.size(), 0);
-  for (std::size_t i = 0; i < plan_.size(); ++i) {
-    step_of_[i] = static_cast<std::uint32_t>(std::ranges::lower_bound(steps, program.op(i).step) - steps.begin());
-    step_sizes_[step_of_[i]] += segments_;
+  const bool by_steps = bound_.pace == Pace::steps;
+  assert(by_steps || bound_.order == SegmentOrder::slot_by_slot);
+  ahead_ = by_steps ? 1 : static_cast<std::uint32_t>(std::max(bound_.window, 1));
+  for (std::size_t op = 0; op < plan_.size(); ++op) {
+    if (!by_steps && program.op(op).action != Action::send) continue;
+    for (std::uint32_t segment = 0; segment < (by_steps ? 1 : segments_); ++segment)
+      stages_.push_back(program.op(op).step + static_cast<Step>(segment));
   }
-  step_left_.resize(steps.size());
-  held_.resize(steps.size());
-  for (std::size_t s = 0; s < steps.size(); ++s) held_[s].reserve(step_sizes_[s]);
+  std::ranges::sort(stages_);
+  stages_.erase(std::ranges::unique(stages_).begin(), stages_.end());
+  stage_sizes_.assign(stages_.size(), 0);
+  for (const Instance& instance : instances_)
+    if (const std::uint32_t stage = stage_of(instance); stage != k_no_instance) ++stage_sizes_[stage];
+  stage_left_.resize(stages_.size());
+  held_.resize(stages_.size());
+  for (std::size_t s = 0; s < stages_.size(); ++s) held_[s].reserve(stage_sizes_[s]);
 }
 
 void Execution::straighten() {
@@ -277,10 +291,10 @@ void Execution::start(const Call& call) noexcept {
   reductions_.begun = copies_.begun = false;
   actives_ = 0;
   left_ = instances_.size();
-  if (bound_.pace == Pace::steps) {
-    std::ranges::copy(step_sizes_, step_left_.begin());
+  if (bound_.pace != Pace::free) {
+    std::ranges::copy(stage_sizes_, stage_left_.begin());
     for (auto& held : held_) held.clear();
-    current_step_ = 0;
+    current_stage_ = 0;
   }
   for (const std::uint32_t instance : first_ready_) make_ready(instance);
 }
@@ -318,10 +332,10 @@ std::byte* Execution::message_of(const Instance& instance) noexcept {
 }
 
 void Execution::make_ready(std::uint32_t instance) noexcept {
-  if (bound_.pace == Pace::steps) {
-    const std::uint32_t step = step_of_[instances_[instance].op];
-    if (step > current_step_) {
-      held_[step].push_back(instance);  // reserved by number_steps()
+  if (bound_.pace != Pace::free) {
+    const std::uint32_t stage = stage_of(instances_[instance]);
+    if (stage != k_no_instance && stage >= current_stage_ + ahead_) {
+      held_[stage].push_back(instance);  // reserved by number_stages()
       return;
     }
   }
@@ -388,11 +402,14 @@ void Execution::completed(std::uint32_t index) noexcept {
     const std::uint32_t next = op * segments_ + instance.segment;
     if (--waits_[next] == 0) make_ready(next);
   }
-  if (bound_.pace != Pace::steps) return;
-  --step_left_[step_of_[instance.op]];
-  while (current_step_ < step_left_.size() && step_left_[current_step_] == 0) {
-    if (++current_step_ == step_left_.size()) break;
-    for (const std::uint32_t held : held_[current_step_]) enqueue(held);
+  if (bound_.pace == Pace::free) return;
+  const std::uint32_t stage = stage_of(instance);
+  if (stage == k_no_instance) return;
+  --stage_left_[stage];
+  while (current_stage_ < stage_left_.size() && stage_left_[current_stage_] == 0) {
+    const std::size_t opened = std::size_t{++current_stage_} + ahead_ - 1;
+    if (opened >= stage_left_.size()) continue;
+    for (const std::uint32_t held : held_[opened]) enqueue(held);
   }
 }
 

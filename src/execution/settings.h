@@ -34,6 +34,7 @@ struct Settings {
   std::string rules;                         // path of a rules file
   std::optional<std::size_t> segment_bytes;  // nothing: as the schedule asks for
   Pace pace = Pace::free;
+  int window = 0;          // slots, with Pace::window
   bool own_lanes = false;  // transport is ucx
   LaneSetting lanes;
   double connect_timeout_s = 10;

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <mutex>
+#include <set>
 
 namespace colltopo {
 

@@ -1,5 +1,5 @@
-// What the core and libcolltopo_ucx.so say to each other. The library alone is linked with UCX and is opened when a user
-// asks for `transport=ucx`; each side has its own C++ run time, so only plain data and function pointers cross.
+// What the core and libcolltopo_ucx.so say to each other. The library alone is linked with UCX and is opened when a
+// user asks for `transport=ucx`; each side has its own C++ run time, so only plain data and function pointers cross.
 //
 // A lane is a UCP context with one worker, set up so that its messages take one route. A set of lanes belongs to the
 // process; communicators that ask for the same set share it. Every function may be called by any thread, and none

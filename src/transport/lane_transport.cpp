@@ -98,8 +98,7 @@ bool LaneTransport::connect(Rank peer, Lane lane, std::string* fault) {
   }
   const auto node_of = [&](Rank rank) { return (*place_.node_of)[static_cast<std::size_t>(rank)]; };
   LaneFault why{};
-  endpoint(peer, lane) =
-      calls_.connect(set_, lane, next, bytes, node_of(peer) == node_of(place_.rank) ? 1 : 0, &why);
+  endpoint(peer, lane) = calls_.connect(set_, lane, next, bytes, node_of(peer) == node_of(place_.rank) ? 1 : 0, &why);
   if (endpoint(peer, lane) != nullptr) return ++endpoints_made_, true;
   if (fault->empty())
     *fault = fmt::format("rank {} has no endpoint to rank {} on lane {}: {}", place_.rank, peer, lane, why.text);
@@ -138,10 +137,10 @@ std::string LaneTransport::try_endpoints(std::vector<Trial>& trials, double time
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_limit_s));
   for (Trial& trial : trials) {
     const std::uint64_t tag = trial_tag(place_.number, trial.sends ? place_.rank : trial.peer, trial.lane);
-    trial.failed = (trial.sends ? calls_.send(endpoint(trial.peer, trial.lane), &trial.word, sizeof trial.word, tag, 0,
-                                              &trial.request)
-                                : calls_.recv(set_, trial.lane, &trial.word, sizeof trial.word, tag, nullptr,
-                                              &trial.request)) != 0;
+    trial.failed =
+        (trial.sends
+             ? calls_.send(endpoint(trial.peer, trial.lane), &trial.word, sizeof trial.word, tag, 0, &trial.request)
+             : calls_.recv(set_, trial.lane, &trial.word, sizeof trial.word, tag, nullptr, &trial.request)) != 0;
   }
   for (bool pending = true; pending && Clock::now() < deadline;) {
     progress();
@@ -173,8 +172,7 @@ std::string LaneTransport::fault_of(const Trial& trial) {
 int LaneTransport::send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
   const auto to = static_cast<std::size_t>(peer);
   const std::uint64_t tag = message_tag(place_.number, place_.rank, sent_[to]++);
-  const int code =
-      calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, until_received_, request);
+  const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, until_received_, request);
   return code == 0 ? 0 : place_.error_code;
 }
 
@@ -185,9 +183,7 @@ int LaneTransport::recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane
   return code == 0 ? 0 : place_.error_code;
 }
 
-int LaneTransport::test(Request* request) noexcept {
-  return calls_.test(request) == 0 ? 0 : place_.error_code;
-}
+int LaneTransport::test(Request* request) noexcept { return calls_.test(request) == 0 ? 0 : place_.error_code; }
 
 void LaneTransport::progress() noexcept {
   bool moved = false;
@@ -200,7 +196,8 @@ bool LaneTransport::is_settled(double time_s, bool whole) noexcept {
     if (flushes_[i] == nullptr) calls_.settle(set_, used_[i], &flushes_[i]);
   const auto is_under_way = [](const Request& flush) { return flush != nullptr; };
   if (!whole && std::ranges::none_of(flushes_, is_under_way)) return true;
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s));
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s));
   do {
     progress();
     for (Request& flush : flushes_)

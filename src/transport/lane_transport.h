@@ -1,4 +1,5 @@
-// The messages of one communicator over lanes of its own: an endpoint per (peer, lane), made when a plan first needs it.
+// The messages of one communicator over lanes of its own: an endpoint per (peer, lane), made when a plan first needs
+// it.
 //
 // Lanes keep no order among each other, so tags count the messages of a pair (message_tag.h). Lanes move on only while
 // somebody waits here; settle() sees to it that a rank that has left owes nobody a message.
@@ -38,13 +39,13 @@ class LaneTransport final : public Transport {
 
   /// A lane of the program that no lane of ours serves; -1: none.
   Lane unserved(const Program& program) const;
-  /// Makes the endpoints of a program that are not there yet, and sends a message over each; the receiving ends wait for
-  /// theirs. All ranks come in at the same time. Empty, or what is wrong after `time_limit_s` at most.
+  /// Makes the endpoints of a program that are not there yet, and sends a message over each; the receiving ends wait
+  /// for theirs. All ranks come in at the same time. Empty, or what is wrong after `time_limit_s` at most.
   std::string wire(const Program& program, double time_limit_s);
   std::size_t endpoints() const { return endpoints_made_; }
 
-  /// Whether nothing is under way between this rank's lanes and others any more, within `time_s`; `whole`: not to return
-  /// before that, for the sake of the others. A connection in the making needs both ends to move on.
+  /// Whether nothing is under way between this rank's lanes and others any more, within `time_s`; `whole`: not to
+  /// return before that, for the sake of the others. A connection in the making needs both ends to move on.
   bool is_settled(double time_s, bool whole) noexcept;
   /// To be called after a run: returns when what was sent needs no more progress of this rank.
   void settle() noexcept;
@@ -75,8 +76,8 @@ class LaneTransport final : public Transport {
   Transport& lent_;
   std::vector<std::byte> blocks_;
   std::size_t block_ = 0;
-  std::vector<LaneEndpoint*> endpoints_;  // [peer * lanes + lane]; null: not made
-  std::vector<bool> heard_;               // [peer * lanes + lane] a trial message came in
+  std::vector<LaneEndpoint*> endpoints_;        // [peer * lanes + lane]; null: not made
+  std::vector<bool> heard_;                     // [peer * lanes + lane] a trial message came in
   std::vector<std::uint32_t> sent_, received_;  // [peer] messages so far
   std::vector<Lane> used_;
   std::size_t endpoints_made_ = 0;

@@ -147,7 +147,7 @@ std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const
     const auto r = static_cast<std::size_t>(rank);
     plans.push_back(std::make_unique<Plan>(schedule.programs[r], PlanOptions{run.in_place}));
     executions.push_back(std::make_unique<Execution>(*plans[r], wires.endpoint(rank)));
-    executions[r]->bind({run.count, run.element_size, run.counts, run.segments, run.order, run.pace});
+    executions[r]->bind({run.count, run.element_size, run.counts, run.segments, run.order, run.pace, run.window});
     outputs[r].assign(layout.output_bytes(rank), std::byte{0xA5});
     Call call{inputs[r].data(), outputs[r].data(), run.reduce, run.reduce_context};
     if (run.in_place) {

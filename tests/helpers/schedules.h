@@ -60,6 +60,7 @@ struct Trial {
   int segments = 1;
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
+  int window = 0;
   Protocol protocol = Protocol::rendezvous;
   bool in_place = false;
   Reduction reduction = Reduction::sum;
@@ -68,9 +69,13 @@ struct Trial {
 
 inline std::ostream& operator<<(std::ostream& out, const Trial& trial) {
   return out << "count " << trial.count << (trial.counts.empty() ? "" : " with a count per rank") << ", "
-             << trial.segments << " segments, " << (trial.pace == Pace::free ? "free" : "stepped") << " pace, "
-             << (trial.protocol == Protocol::eager ? "eager" : "rendezvous") << (trial.in_place ? ", in place" : "")
-             << ", reduction " << static_cast<int>(trial.reduction) << ", seed " << trial.seed;
+             << trial.segments << " segments, "
+             << (trial.pace == Pace::free    ? "free"
+                 : trial.pace == Pace::steps ? "stepped"
+                                             : "windowed")
+             << " pace, " << (trial.protocol == Protocol::eager ? "eager" : "rendezvous")
+             << (trial.in_place ? ", in place" : "") << ", reduction " << static_cast<int>(trial.reduction) << ", seed "
+             << trial.seed;
 }
 
 namespace schedules_detail {
@@ -172,6 +177,7 @@ inline std::vector<Elements> run(const Schedule& schedule, const Trial& trial, c
   settings.segments = trial.segments;
   settings.order = trial.order;
   settings.pace = trial.pace;
+  settings.window = trial.window;
   settings.protocol = trial.protocol;
   settings.in_place = trial.in_place;
   settings.seed = trial.seed;

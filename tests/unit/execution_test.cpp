@@ -215,10 +215,11 @@ TEST(Execution, nothing_is_allocated_once_bound) {
     b.recv({{Buffer::scratch, 2 * peer, 1}, {Buffer::output, peer, 1}}, peer);
   }
   const Plan plan(std::move(b).build());
-  for (const Pace pace : {Pace::free, Pace::steps}) {
+  for (const Pace pace : {Pace::free, Pace::steps, Pace::window}) {
     ScriptedTransport wires;
     Execution execution(plan, wires);
-    const Binding binding{.count = 5, .element_size = 8, .segments = 3, .pace = pace};
+    const Binding binding{
+        .count = 5, .element_size = 8, .segments = 3, .order = SegmentOrder::slot_by_slot, .pace = pace, .window = 1};
     execution.bind(binding);
     std::vector<std::byte> input(160), output(160);
     const long before = allocations;
@@ -253,6 +254,36 @@ TEST(Execution, step_by_step_no_step_begins_before_the_last_one_ended) {
   wires.messages[0].done = true;
   execution.progress();
   EXPECT_EQ(wires.messages.size(), 3u);
+}
+
+TEST(Execution, in_a_window_no_flow_runs_ahead_of_the_slowest_by_more_segments) {
+  ProgramBuilder b({Collective::alltoall, 4, 4, 0}, 0);
+  b.step(1).send({{Buffer::input, 4, 3}}, 1, 0).send({{Buffer::input, 7, 1}}, 1, 1).send({{Buffer::input, 8, 4}}, 2, 0);
+  const Plan plan(std::move(b).build());
+  ScriptedTransport wires;
+  Execution execution(plan, wires);
+  execution.bind({.count = 40,
+                  .element_size = 1,
+                  .segments = 5,
+                  .order = SegmentOrder::slot_by_slot,
+                  .pace = Pace::window,
+                  .window = 2});
+  std::vector<std::byte> input(160), output(160);
+  execution.start({input.data(), output.data(), nullptr, nullptr});
+  execution.progress();
+  // Two segments of each of the three flows, in sizes that are in proportion to the flows.
+  ASSERT_EQ(wires.messages.size(), 6u);
+  std::size_t to_2 = 0, all = 0;
+  for (const auto& message : wires.messages) (message.peer == 2 ? to_2 : all) += message.bytes;
+  EXPECT_EQ(to_2, 16u);
+  EXPECT_EQ(all, 16u);
+  // One flow is done with what it may send; the others are not.
+  for (auto& message : wires.messages) message.done = message.peer == 2;
+  execution.progress();
+  EXPECT_EQ(wires.messages.size(), 6u);
+  for (auto& message : wires.messages) message.done = true;
+  execution.progress();
+  EXPECT_EQ(wires.messages.size(), 12u);
 }
 
 TEST(Execution, empty_messages_are_left_out_at_both_ends) {

@@ -128,9 +128,8 @@ std::int32_t agreed(std::vector<CommunicatorNumbers*> processes) {
   std::vector<std::int32_t> numbers(processes.size());
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < processes.size(); ++i)
-    threads.emplace_back([&, i] {
-      numbers[i] = processes[i]->agree([&](long long value) { return largest.of(value); });
-    });
+    threads.emplace_back(
+        [&, i] { numbers[i] = processes[i]->agree([&](long long value) { return largest.of(value); }); });
   for (std::thread& thread : threads) thread.join();
   for (const std::int32_t number : numbers) EXPECT_EQ(number, numbers[0]);
   return numbers[0];
@@ -221,7 +220,8 @@ LaneCalls shuffling_calls() {
   };
   calls.send = [](LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, int, void** request) {
     const auto* const first = static_cast<const std::byte*>(data);
-    if (endpoint->lane != dead_lane) endpoint->target->under_way[endpoint->lane].push_back({tag, {first, first + bytes}});
+    if (endpoint->lane != dead_lane)
+      endpoint->target->under_way[endpoint->lane].push_back({tag, {first, first + bytes}});
     *request = nullptr;
     return 0;
   };
@@ -306,7 +306,8 @@ struct Job {
 
 // Ranks wire one after the other here, so what the first ones wait for has not been sent: only endpoints are made.
 void wire_all(Job& job) {
-  for (Rank rank = 0; rank < k_ranks; ++rank) job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
+  for (Rank rank = 0; rank < k_ranks; ++rank)
+    job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
 }
 
 TEST(LaneTransport, messages_meet_whatever_order_lanes_deliver_them_in) {
@@ -369,7 +370,8 @@ TEST(LaneTransport, lanes_that_nothing_serves_are_found_before_any_message) {
 TEST(LaneTransport, says_which_peer_is_not_heard_on_which_lane) {
   dead_lane = 1;
   Job job("device:a,b,c");
-  for (Rank rank = 1; rank < k_ranks; ++rank) job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
+  for (Rank rank = 1; rank < k_ranks; ++rank)
+    job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
   EXPECT_EQ(job.transports[0]->wire(by_three_lanes(0), 0.05), "rank 0 hears nothing from rank 1 on lane 1");
   dead_lane = -1;
 }

@@ -157,12 +157,15 @@ TEST(Segments, slot_by_slot_every_collective_is_right) {
         const auto count = static_cast<std::size_t>(2 * chunks_in_count(schedule.shape)) + 3;
         for (const int segments : {2, 5, 40})
           for (const Protocol protocol : {Protocol::eager, Protocol::rendezvous})
-            EXPECT_TRUE(runs_right(schedule, {.count = count * 3,
-                                              .segments = segments,
-                                              .order = SegmentOrder::slot_by_slot,
-                                              .protocol = protocol,
-                                              .seed = 5}))
-                << spec;
+            for (const int window : {0, 1, 3})
+              EXPECT_TRUE(runs_right(schedule, {.count = count * 3,
+                                                .segments = segments,
+                                                .order = SegmentOrder::slot_by_slot,
+                                                .pace = window == 0 ? Pace::free : Pace::window,
+                                                .window = window,
+                                                .protocol = protocol,
+                                                .seed = 5}))
+                  << spec;
       }
     }
   }

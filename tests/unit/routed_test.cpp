@@ -104,6 +104,19 @@ TEST(RoutingOf, is_the_opposite_of_lowering) {
   }
 }
 
+TEST(RoutedAlltoall, in_a_window_every_flow_arrives) {
+  const Topology topology = random_network(6, 9, 2);
+  const Schedule schedule = routed_alltoall("random", topology, chunked(topology, random_routing(topology, 6, 3), 8));
+  for (const int window : {1, 2, 7})
+    for (const Protocol protocol : {Protocol::eager, Protocol::rendezvous})
+      EXPECT_TRUE(runs_right(schedule, {.count = 100,
+                                        .segments = 9,
+                                        .order = SegmentOrder::slot_by_slot,
+                                        .pace = Pace::window,
+                                        .window = window,
+                                        .protocol = protocol}));
+}
+
 TEST(RoutingOf, a_schedule_without_routes_says_what_is_missing) {
   const Topology ring = topology_of("ring:4");
   Schedule schedule = routed_alltoall("ring", ring, chunked(ring, shortest_routing(ring)));

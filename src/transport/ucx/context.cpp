@@ -75,8 +75,8 @@ ucp_context_h initialized(const ucp_config_t* config, std::string* fault) {
 std::string missing(const Settings& settings, const std::vector<std::string>& resources) {
   for (const auto& [name, value] : settings) {
     if (name == "NET_DEVICES") {
-      const bool there = std::ranges::any_of(
-          resources, [&](const std::string& resource) { return resource.ends_with("/" + value); });
+      const bool there =
+          std::ranges::any_of(resources, [&](const std::string& resource) { return resource.ends_with("/" + value); });
       if (!there) return fmt::format("UCX has no network device '{}' here", value);
     } else if (name == "PORT_RANGE") {
       if (std::ranges::none_of(resources, is_tcp)) return "UCX has no TCP device here, and ports are TCP's";

@@ -63,8 +63,8 @@ LaneEndpoint* Lane::connect(const std::string& address, bool same_node, std::str
   // UCX does not use shared memory on endpoints that report errors.
   made->reports_errors = !(same_node && shares_memory_);
   ucp_ep_params_t parameters{};
-  parameters.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                          UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  parameters.field_mask =
+      UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
   parameters.address = reinterpret_cast<const ucp_address_t*>(address.data());
   parameters.err_mode = made->reports_errors ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   parameters.err_handler = {on_error, made.get()};

@@ -66,7 +66,7 @@ class Lane {
   ucp_worker_h worker_ = nullptr;
   ucp_address_t* address_ = nullptr;
   std::size_t address_bytes_ = 0;
-  bool shares_memory_ = false;  // ranks of a node may meet in shared memory
+  bool shares_memory_ = false;                                      // ranks of a node may meet in shared memory
   std::map<std::string, std::unique_ptr<LaneEndpoint>> endpoints_;  // [address]
 };
 

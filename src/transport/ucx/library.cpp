@@ -32,7 +32,9 @@ Sets& sets() {
   return *sets;
 }
 
-void put(LaneFault* fault, const std::string& text) { std::snprintf(fault->text, sizeof fault->text, "%s", text.c_str()); }
+void put(LaneFault* fault, const std::string& text) {
+  std::snprintf(fault->text, sizeof fault->text, "%s", text.c_str());
+}
 
 // The value of `body`; `otherwise` with *fault when it throws, which only a lack of memory makes it do.
 template <class Result, class Body>
@@ -81,8 +83,7 @@ int test(void** request) {
   const ucs_status_t status = ucp_request_check_status(*request);
   if (status == UCS_INPROGRESS) {
     const Mark& mark = *static_cast<const Mark*>(*request);
-    const ucs_status_t of_sender =
-        mark.from == nullptr ? UCS_OK : mark.from->status.load(std::memory_order_acquire);
+    const ucs_status_t of_sender = mark.from == nullptr ? UCS_OK : mark.from->status.load(std::memory_order_acquire);
     if (of_sender == UCS_OK || Clock::now() < mark.from->failed_at + k_patience) return 0;
     mark.lane->cancel(*request);
     *request = nullptr;
@@ -117,8 +118,8 @@ void close(LaneSet* set, double patience_s) {
   guard(0, nullptr, [&] {
     const std::lock_guard lock(sets().mutex);
     if (--set->users > 0) return 0;
-    const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                             std::chrono::duration<double>(patience_s));
+    const auto deadline =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(patience_s));
     std::vector<void*> requests;
     for (auto& lane : set->lanes) lane->settle(&requests.emplace_back());
     if (!complete(*set, requests, deadline)) {
@@ -167,9 +168,7 @@ void abandon(void** request) {
   *request = nullptr;
 }
 
-int progress(LaneSet* set, std::int32_t lane) {
-  return set->lanes[static_cast<std::size_t>(lane)]->progress() ? 1 : 0;
-}
+int progress(LaneSet* set, std::int32_t lane) { return set->lanes[static_cast<std::size_t>(lane)]->progress() ? 1 : 0; }
 
 int settle(LaneSet* set, std::int32_t lane, void** request) {
   return set->lanes[static_cast<std::size_t>(lane)]->settle(request);
@@ -192,8 +191,9 @@ void listen_end(LaneFault* heard) {
   guard(0, heard, [&] { return put(heard, ucx::listen_end()), 0; });
 }
 
-constexpr LaneCalls k_calls = {k_lane_calls_version, open, close,    address, connect,    send,         recv,
-                               test,                 abandon, progress, settle,  has_failed, condemn, listen_begin, listen_end};
+constexpr LaneCalls k_calls = {
+    k_lane_calls_version, open,    close,        address,   connect, send, recv, test, abandon, progress, settle,
+    has_failed,           condemn, listen_begin, listen_end};
 
 }  // namespace
 }  // namespace colltopo
