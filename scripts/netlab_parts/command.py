@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from . import box, check, counters, cut, features, plan, run, state, up
+from . import box, check, counters, cut, features, plan, reroute, run, state, up
 from .fault import WRONG, Fault
 
 _RATE_UNITS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
@@ -81,6 +81,9 @@ def _parser():
     cutting.add_argument("a")
     cutting.add_argument("b")
     cutting.add_argument("--restore", action="store_true", help="give them back")
+    rerouting = add("reroute", "Other tables for a network that is up", json_too=True)
+    rerouting.add_argument("file", metavar="FILE", help="colltopo routes SCHEDULE --for json")
+    rerouting.add_argument("--of", metavar="TOPO", help="the topology of the tables, where the file does not say how to get it")
     add("kill", "End a host: its links and all its processes").add_argument("host")
     add("down", "Take a network down, or what a crash left of it").add_argument("--all", action="store_true")
     add("list", "The networks of this machine", named=False, json_too=True)
@@ -153,6 +156,15 @@ def _cut(options, _rest):
     network = state.Network(options.name)
     links = cut.cut(network, options.a, options.b, options.restore)
     print(f"{options.a} - {options.b}: links {', '.join(map(str, links))} {'restored' if options.restore else 'cut'}")
+    return 0
+
+
+def _reroute(options, _rest):
+    done = reroute.reroute(state.Network(options.name), options.file, options.of)
+    if options.json:
+        print(json.dumps(done))
+    else:
+        print(f"routes     {done['routes']}, rules {done['rules']}, planes {done['planes']}: {done['routes_are']}")
     return 0
 
 
@@ -231,6 +243,7 @@ _COMMANDS = {
     "bytes": _bytes,
     "cut": _cut,
     "kill": _kill,
+    "reroute": _reroute,
     "down": _down,
     "list": _list,
     "features": _features,

@@ -26,10 +26,16 @@ def cut(network, first, second, restore=False):
         # A device that goes down loses its neighbours and routes.
         for node in sorted({a, b}, key=graph.is_switch):
             if str(node) in network.about["stations"]:
-                _at(network, node, lambda node=node: station.batch("ip", f"{network.path}/nodes/{node}.routes"))
+                at(network, node, lambda node=node: _give_back(f"{network.path}/nodes/{node}"))
             else:
-                _at(network, node, _wait_for_ports(graph, links))
+                at(network, node, _wait_for_ports(graph, links))
     return links
+
+
+def _give_back(files):
+    station.batch("ip", f"{files}.neighbours", go_on=True)
+    # What is of links that are still cut cannot be; it comes back with them.
+    station.batch("ip", f"{files}.routes", go_on=True)
 
 
 def _wait_for_ports(graph, links):
@@ -75,10 +81,10 @@ def _set(network, node, devices, up):
             if done.returncode != 0:
                 raise OSError(0, f"{' '.join(command)}: {done.stderr.strip()}")
 
-    _at(network, node, work)
+    at(network, node, work)
 
 
-def _at(network, node, work):
+def at(network, node, work):
     """work() in the network namespace of a node, in a child."""
     child = os.fork()
     if child == 0:

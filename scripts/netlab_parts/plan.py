@@ -27,8 +27,10 @@ class Shaping:
 
 @dataclass
 class StationPlan:
-    devices: list  # ip: addresses, devices up, rules
-    routes: list  # ip: neighbours and routes
+    devices: list  # ip: addresses, devices up
+    neighbours: list  # ip
+    routes: list  # ip; those of detours are in tables of their own
+    rules: list  # ip: which messages take detours
     shaping: list  # tc
 
 
@@ -107,24 +109,33 @@ def station(graph, tables, shaping, node, stub):
     if not graph.is_switch(node):
         devices.append(f"addr add {addresses.management_address(node)}/16 dev {addresses.MANAGEMENT}")
         devices.append(f"link set {addresses.MANAGEMENT} up")
-    for plane in range(tables.planes):
-        lane = addresses.lane_device(plane)
-        peer = f" peer name stub{plane}" if stub == "veth" else ""
-        devices.append(f"link add {lane} type {stub}{peer}")
-        if stub == "veth":
-            devices.append(f"link set stub{plane} up")
-        devices.append(f"link set {lane} up")
-        devices.append(f"addr add {addresses.lane_address(node, plane)}/32 dev {lane}")
+    devices += lanes(node, range(tables.planes), stub)
     for number, link in enumerate(graph.links):
         if link.head == node and graph.mate[number] is None:
             devices.append(f"link set {addresses.receiver_device(number)} up")
     devices += [_link_up(addresses.link_device(k)) for k in graph.out[node]]
     rules, detours = _detours(graph, tables, shaping, node)
     return StationPlan(
-        devices + rules,
-        _neighbours(graph, node) + _routes(graph, tables, shaping, node) + detours,
+        devices,
+        _neighbours(graph, node),
+        _routes(graph, tables, shaping, node) + detours,
+        rules,
         [line for k in graph.out[node] for line in _shaped_link(graph, k, shaping)],
     )
+
+
+def lanes(node, planes, stub):
+    """ip commands that give a station its addresses in these planes."""
+    lines = []
+    for plane in planes:
+        lane = addresses.lane_device(plane)
+        peer = f" peer name stub{plane}" if stub == "veth" else ""
+        lines.append(f"link add {lane} type {stub}{peer}")
+        if stub == "veth":
+            lines.append(f"link set stub{plane} up")
+        lines.append(f"link set {lane} up")
+        lines.append(f"addr add {addresses.lane_address(node, plane)}/32 dev {lane}")
+    return lines
 
 
 def _link_up(device):

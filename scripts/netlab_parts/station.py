@@ -41,12 +41,13 @@ def apply_settings():
                 file.write(value)
 
 
-def batch(program, path):
-    """Runs `ip -batch`, `tc -batch` or `bridge -batch` on a file that may be empty."""
+def batch(program, path, go_on=False):
+    """Runs `ip -batch`, `tc -batch` or `bridge -batch` on a file that may be empty; go_on: whatever fails."""
     if os.path.getsize(path) == 0:
         return
-    done = subprocess.run([program, "-batch", path], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
+    force = ["-force"] if go_on else []
+    done = subprocess.run([program, *force, "-batch", path], capture_output=True, text=True, check=False)
+    if done.returncode != 0 and not go_on:
         raise OSError(0, f"{program} -batch {os.path.basename(path)}: {' '.join(done.stderr.split())}")
 
 
@@ -120,8 +121,8 @@ class Station:
             os.write(report, b"made\n")
             if os.read(go, 1) != b"x":
                 os._exit(1)
-            for program, kind in (("ip", "devices"), ("ip", "routes"), ("tc", "shaping")):
-                batch(program, f"{self.folder}/nodes/{self.node}.{kind}")
+            for kind in ("devices", "neighbours", "routes", "rules", "shaping"):
+                batch("tc" if kind == "shaping" else "ip", f"{self.folder}/nodes/{self.node}.{kind}")
             os.write(report, b"ready\n")
             sleep_for_good(self.name)
         except OSError as error:

@@ -5,6 +5,7 @@
 Until the network is whole each dies with its parent, so an `up` that is killed at any moment leaves a folder and nothing
 else; then the hub is let go and `up` ends. The watcher exists because only a child is in a new process namespace.
 """
+import dataclasses
 import fcntl
 import json
 import os
@@ -34,7 +35,8 @@ def up(name, topo, shaping, routes_file=None, single_path="lowest"):
     folder = state.claim(name)
     try:
         _write_plan(folder, graph, tables, shaping, stub)
-        _build(folder, name, graph, json.loads(native))
+        settings = {"planes": tables.planes, "stub": stub, "shaping": dataclasses.asdict(shaping)}
+        _build(folder, name, graph, {"topology": json.loads(native)} | settings)
     except BaseException:
         state.remove(name)
         raise
@@ -69,7 +71,7 @@ def stations_of(graph):
     return range(graph.hosts if graph.bridged else graph.nodes)
 
 
-def _write(path, lines):
+def write_lines(path, lines):
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(f"{line}\n" for line in lines)
 
@@ -77,19 +79,17 @@ def _write(path, lines):
 def _write_plan(folder, graph, tables, shaping, stub):
     os.makedirs(f"{folder}/nodes")
     os.mkdir(f"{folder}/tmp")
-    _write(f"{folder}/hosts", plan.host_file(graph))
-    _write(f"{folder}/hosts.list", graph.host_names)
-    _write(f"{folder}/hub.devices", plan.hub_devices(graph))
-    _write(f"{folder}/hub.forwarding", plan.hub_forwarding(graph))
-    _write(f"{folder}/hub.shaping", plan.hub_shaping(graph, shaping))
+    write_lines(f"{folder}/hosts", plan.host_file(graph))
+    write_lines(f"{folder}/hosts.list", graph.host_names)
+    write_lines(f"{folder}/hub.devices", plan.hub_devices(graph))
+    write_lines(f"{folder}/hub.forwarding", plan.hub_forwarding(graph))
+    write_lines(f"{folder}/hub.shaping", plan.hub_shaping(graph, shaping))
     for node in stations_of(graph):
-        own = plan.station(graph, tables, shaping, node, stub)
-        _write(f"{folder}/nodes/{node}.devices", own.devices)
-        _write(f"{folder}/nodes/{node}.routes", own.routes)
-        _write(f"{folder}/nodes/{node}.shaping", own.shaping)
+        for kind, lines in dataclasses.asdict(plan.station(graph, tables, shaping, node, stub)).items():
+            write_lines(f"{folder}/nodes/{node}.{kind}", lines)
 
 
-def _build(folder, name, graph, native):
+def _build(folder, name, graph, settings):
     report, say = os.pipe()
     hear, release = os.pipe()
     before = os.getpid()
@@ -107,10 +107,10 @@ def _build(folder, name, graph, native):
         if fault or len(said) != 2:
             raise Fault(f"{graph.name}: {fault or 'the hub ended while it was made'}", WRONG)
         about = {"pid": said[0]["hub"], "start": kernel.start_time(said[0]["hub"])}
-        about |= {"topology": native, "stations": said[1]["stations"]}
+        about |= settings | {"stations": said[1]["stations"]}
         _write_agent(folder, graph, said[1]["stations"])
         with open(f"{folder}/topology.json", "w", encoding="utf-8") as file:
-            json.dump(native | {"hosts": graph.host_names}, file)
+            json.dump(settings["topology"] | {"hosts": graph.host_names}, file)
         state.write_json(f"{folder}/network.json", about)
         os.write(release, b"x")
         os.waitpid(watcher, 0)
@@ -166,7 +166,7 @@ def _hub(folder, name, graph, tied, say, hear):
         for one in stations:
             one.wait_made()
         place = {one.node: one.pid for one in stations} | ({s: os.getpid() for s in graph.switches} if graph.bridged else {})
-        _write(f"{folder}/wires", plan.wires(graph, place))
+        write_lines(f"{folder}/wires", plan.wires(graph, place))
         station.batch("ip", f"{folder}/wires")
         for one in stations:
             one.go()

@@ -302,6 +302,76 @@ def steering():
         assert_same(before, picture())
 
 
+def _walk(hosts, links):
+    """Load of each link, in messages, when every host sends one to every other along the kernel's tables of plane 0."""
+    tables = {}
+    for host in range(hosts):
+        table = json.loads(netlab("exec", f"n{host}", "--", "ip", "-j", "route").stdout)
+        tables[host] = {route["dst"]: route for route in table if "gateway" in route}
+    loads = [0] * links
+    for source in range(hosts):
+        for target in range(hosts):
+            at = source
+            while at != target:
+                hop = tables[at][_address(target, 0)]
+                loads[int(hop["dev"][1:])] += 1
+                at = int(hop["gateway"].split(".")[-1])
+    return loads
+
+
+def routes_by_default():
+    """On K4,4 a balanced choice of single paths puts 3 messages on the busiest link; first come and by hash put more."""
+    busiest = {}
+    for option in ("--balance", "--hash", None):
+        netlab("up", "bipartite:4:4", *([option] if option else []))
+        loads = _walk(8, 32)
+        assert sum(loads) == 8 * 4 * 1 + 8 * 3 * 2, f"{option}: not all paths are shortest: {loads}"
+        busiest[option] = max(loads)
+        netlab("down")
+    assert busiest["--balance"] == 3 < busiest["--hash"] <= busiest[None], busiest
+
+
+def fault_in_a_job():
+    """A cable goes during a job: its links fall silent. Then a schedule without it, tables for it, and the job again."""
+    bench = ("colltopo-bench", "--collective", "alltoall", "--bytes", "64K", "--check", "--json")
+    netlab("up", "hypercube:3", "--rate", "20mbit", "--routes", _routes_of("mcf", "hypercube:3"))
+    running = start("run", "--", "colltopo-bench", "--collective", "alltoall", "--bytes", "256K", "--iterations", "10000")
+    between = [row["link"] for row in _links() if {row["tail"], row["head"]} == {"n0", "n1"}]
+    _wait_until(lambda: all(_links()[link]["bytes"] > 1e6 for link in between), "traffic on the link", 30)
+    begin = time.monotonic()
+    netlab("cut", "n0", "n1")
+    silent = [_links()[link]["bytes"] for link in between]
+    time.sleep(1)
+    assert [_links()[link]["bytes"] for link in between] == silent, "a cut link carries traffic"
+    os.killpg(running.pid, signal.SIGINT)
+    assert running.wait(timeout=30) != 0
+    made = subprocess.run(
+        ["colltopo", "generate", "mcf", "hypercube:3", "--without", "link", "0-1", "-o", "rest.sched"],
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    assert b"drop-links:0-1" in made.stdout, made.stdout
+    subprocess.run(["colltopo", "routes", "rest.sched", "--for", "json", "-o", "rest.json"], check=True, capture_output=True)
+    planes = json.loads(netlab("reroute", "rest.json", "--json").stdout)["planes"]
+    netlab("bytes", "--reset")
+    lanes = ",".join(f"lane{plane}" for plane in range(planes))
+    with_lanes = os.path.exists(os.path.join(os.environ["NETLAB_TEST_BUILD"], "lib", "libcolltopo_ucx.so"))
+    settings = ["--env", "OMPI_MCA_coll_topo_transport=ucx", "--env", f"OMPI_MCA_coll_topo_lanes=device:{lanes}"]
+    done = netlab(
+        *("run", *(settings if with_lanes else []), "--env", "UCX_TLS=tcp,self", "--", *bench),
+        *("--iterations", "2", "--warmup", "1", "--algorithm", f"file:{os.getcwd()}/rest.sched"),
+    )
+    assert "using MPI" not in done.stderr, done.stderr
+    print(f"from the cut to the end of a job on the rest of the network: {time.monotonic() - begin:.1f} s")
+    assert all(row["bytes"] == 0 for row in _links() if row["link"] in between), "the new tables use the cut link"
+    netlab("cut", "n0", "n1", "--restore")
+    netlab("reroute", "routed.json")
+    assert _reaches("n0", "10.100.0.1")
+    assert "not in hypercube:3" in netlab("reroute", _routes_of("sssp", "complete:8"), status=2).stderr
+    netlab("down")
+
+
 def two_at_once():
     before = picture()
     netlab("up", "ring:3", "--name", "one")
