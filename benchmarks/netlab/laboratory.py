@@ -1,7 +1,7 @@
 """What all experiments on netlab share: one network at a time, contenders under the same settings, medians, files.
 
-An experiment is a list of networks, and for each a list of contenders. Everything is written as rows of one CSV file, from which tables and pictures
-are made, so they can be made again without measuring.
+An experiment is a list of networks, and for each a list of contenders. Everything is written as rows of one CSV file. Tables and
+pictures are made from that, so they can be made again without measuring.
 """
 import contextlib
 import csv
@@ -140,7 +140,9 @@ def draw(path, panels, columns, xlabel, ylabel, more=""):
                 data = os.path.join(scratch, f"{number}-{names.index(name)}")
                 with open(data, "w", encoding="ascii") as file:
                     file.writelines(f"{x} {y}\n" for x, y in points)
-                style = "lines dashtype 2 linecolor 'black'" if name == "bound" else f"linespoints linetype {names.index(name) + 1}"
+                style = f"linespoints linetype {names.index(name) + 1}"
+                if name == "bound":
+                    style = "lines dashtype 2 linecolor 'black'"
                 plots.append(f"'{data}' with {style} linewidth 1.5 title '{name}'")
             lines += [f"set title '{title}'", "plot " + ", ".join(plots)]
         ask(["gnuplot"], input="\n".join(lines))

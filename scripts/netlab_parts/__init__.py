@@ -1,1 +1,4 @@
-"""The parts of scripts/netlab. Layers, lowest first: fault, kernel, topology, addresses, routing, plan, state, then the commands."""
+"""The parts of scripts/netlab.
+
+Layers, lowest first: fault, kernel, topology, addresses, routing, plan, state; then the commands.
+"""

@@ -1,4 +1,6 @@
-"""`netlab check`: does steering work? Runs a routed all-to-all over UCX lanes and compares every link's counter with the schedule.
+"""`netlab check`: does steering work?
+
+Runs a routed all-to-all over UCX lanes and compares every link's counter with what the schedule puts on it.
 
 Two jobs of different numbers of calls are subtracted, so that what belongs to no call (start, connections, the first calls) does
 not count. Expected is payload; headers and acknowledgements make counters 0.5% to 1% larger, which is part of the error.

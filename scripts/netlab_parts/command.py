@@ -43,7 +43,8 @@ def _shaping_options(parser):
     parser.add_argument("topo", metavar="TOPO", help="what colltopo understands: torus:3x3, switch:16, a file")
     parser.add_argument("--rate", default="50mbit", help="of the slowest link, others in proportion; default %(default)s")
     parser.add_argument("--delay", help="of every link, such as 0.1ms; needs netem")
-    parser.add_argument("--queue", default="4m", help="bytes that wait before a link (a host's own link into a switch: at least 4m); default %(default)s, which never drops")
+    queue = "bytes that wait before a link (a host's own link into a switch: at least 4m); default %(default)s: never drops"
+    parser.add_argument("--queue", default="4m", help=queue)
     parser.add_argument("--shaper", choices=("htb", "tbf"), default="htb", help="htb: short packets first; tbf: one plain queue")
 
 
@@ -88,7 +89,8 @@ def _parser():
     add("down", "Take a network down, or what a crash left of it").add_argument("--all", action="store_true")
     add("list", "The networks of this machine", named=False, json_too=True)
     add("features", "What this kernel has and lacks, and what is used instead", named=False, json_too=True)
-    checking = add("check", "Do counters equal the schedule's loads? Up, a routed all-to-all over UCX lanes, down", named=False, json_too=True)
+    proof = "Do counters equal the schedule's loads? Up, a routed all-to-all over UCX lanes, down"
+    checking = add("check", proof, named=False, json_too=True)
     _shaping_options(checking)
     checking.add_argument("--algorithm", default="mcf", help="of colltopo generate; default %(default)s")
     checking.add_argument("--bytes", type=int, default=0, help="for each peer; default: what takes 0.4 s at the bound")
@@ -148,7 +150,8 @@ def _bytes(options, _rest):
         return 0
     for row in rows:
         drops = f"{row['drops']:8} dropped" if options.drops else ""
-        print(f"{row['link']:5} {row['tail'] + ' -> ' + row['head']:24} {row['bytes']:14} bytes {row['packets']:9} packets{drops}")
+        ends = f"{row['tail']} -> {row['head']}"
+        print(f"{row['link']:5} {ends:24} {row['bytes']:14} bytes {row['packets']:9} packets{drops}")
     return 0
 
 
@@ -185,7 +188,8 @@ def _list(options, _rest):
     rows = []
     for name, what in state.names():
         graph = state.Network(name).graph if what == "up" else None
-        rows.append({"name": name, "state": what, "topology": graph.name if graph else None, "hosts": graph.hosts if graph else 0})
+        row = {"topology": graph.name, "hosts": graph.hosts} if graph else {"topology": None, "hosts": 0}
+        rows.append({"name": name, "state": what} | row)
     if options.json:
         print(json.dumps({"networks": rows}))
     else:
@@ -232,7 +236,8 @@ def _check(options, _rest):
     else:
         print(f"{report['topology']}: {report['algorithm']}, {report['planes']} planes, {report['bytes']} bytes to each peer")
         print(f"links      at most {report['max_link_error']:.2%} from the schedule's loads (link {report['worst_link']})")
-        print(f"time       {report['median_ms']:.1f} ms, bound {report['bound_ms']:.1f} ms: {report['throughput_over_bound']:.1%} of it")
+        over = report["throughput_over_bound"]
+        print(f"time       {report['median_ms']:.1f} ms, bound {report['bound_ms']:.1f} ms: {over:.1%} of it")
     return 0 if report["good"] else WRONG
 
 

@@ -14,14 +14,22 @@ TRIALS = (
     ("bfifo", ["tc qdisc add dev t0 root bfifo limit 10k"], "queues of a size in bytes", "--shaper tbf"),
     (
         "u32",
-        ["tc qdisc add dev t0 root handle 1: htb", "tc filter add dev t0 parent 1: protocol ip prio 1 u32 match u32 0 0 flowid 1:1"],
+        [
+            "tc qdisc add dev t0 root handle 1: htb",
+            "tc filter add dev t0 parent 1: protocol ip prio 1 u32 match u32 0 0 flowid 1:1",
+        ],
         "short packets first",
         "--shaper tbf",
     ),
     ("netem", ["tc qdisc add dev t0 root netem delay 1ms"], "--delay", "nothing: --delay is refused"),
     ("dummy", ["ip link add t2 type dummy"], "devices that carry lane addresses", "ifb, else one end of a veth pair"),
     ("ifb", ["ip link add t2 type ifb"], "devices that carry lane addresses", "dummy, else one end of a veth pair"),
-    ("rules", ["ip rule add from 10.9.9.9 to 10.9.9.8 lookup 1000"], "routes that share no plane", "nothing: such routes are refused"),
+    (
+        "rules",
+        ["ip rule add from 10.9.9.9 to 10.9.9.8 lookup 1000"],
+        "routes that share no plane",
+        "nothing: such routes are refused",
+    ),
 )
 NEEDED = ("veth", "bridge")
 

@@ -60,7 +60,8 @@ def netlab(*arguments, timeout=60, status=0, **options):
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, **options)
     if done.returncode == CANNOT and status != CANNOT:
         raise Skip(done.stderr.strip())
-    assert done.returncode == status, f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stdout}{done.stderr}"
+    said = f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stdout}{done.stderr}"
+    assert done.returncode == status, said
     return done
 
 
