@@ -9,9 +9,9 @@ from .fault import CANNOT, Fault
 TRIALS = (
     ("veth", ["ip link add t2 type veth peer name t3"], "cables", None),
     ("bridge", ["ip link add t2 type bridge"], "switches, management network", None),
-    ("htb", ["tc qdisc add dev t0 root handle 1: htb"], "link rate, --shaper htb", "--shaper tbf"),
-    ("tbf", ["tc qdisc add dev t0 root tbf rate 1mbit burst 5k limit 10k"], "link rate, --shaper tbf", "--shaper htb"),
-    ("bfifo", ["tc qdisc add dev t0 root bfifo limit 10k"], "queues of a size in bytes", "--shaper tbf"),
+    ("htb", ["tc qdisc add dev t0 root handle 1: htb"], "link rate", None),
+    ("tbf", ["tc qdisc add dev t0 root tbf rate 1mbit burst 5k limit 10k"], "--shaper tbf", "--shaper htb"),
+    ("bfifo", ["tc qdisc add dev t0 root bfifo limit 10k"], "queues of a size in bytes", None),
     (
         "u32",
         [
@@ -19,7 +19,7 @@ TRIALS = (
             "tc filter add dev t0 parent 1: protocol ip prio 1 u32 match u32 0 0 flowid 1:1",
         ],
         "short packets first",
-        "--shaper tbf",
+        None,
     ),
     ("netem", ["tc qdisc add dev t0 root netem delay 1ms"], "--delay", "nothing: --delay is refused"),
     ("dummy", ["ip link add t2 type dummy"], "devices that carry lane addresses", "ifb, else one end of a veth pair"),
@@ -31,7 +31,7 @@ TRIALS = (
         "nothing: such routes are refused",
     ),
 )
-NEEDED = ("veth", "bridge")
+NEEDED = ("veth", "bridge", "htb", "bfifo", "u32")
 
 
 def _in_scratch_network(work):
@@ -91,9 +91,7 @@ def require(shaper, delay_us, rules):
             "without where user namespaces are allowed",
             CANNOT,
         )
-    wanted = [*NEEDED, shaper]
-    if shaper == "htb":
-        wanted += ["bfifo", "u32"]
+    wanted = [*NEEDED, *(["tbf"] if shaper == "tbf" else [])]
     for name in wanted:
         if not has(name):
             raise Fault(f"this kernel ({os.uname().release}) has no {name}; no network without it", CANNOT)

@@ -200,10 +200,12 @@ def rate_of(graph, number, shaping):
 
 
 def _shaped_link(graph, number, shaping):
-    """A host that is no switch waits for its network card instead of dropping its own packets: its queue is deep."""
+    """A host that is no switch waits for its network card instead of dropping its own packets, and its acknowledgements do not
+    wait behind its data (Linux' default, fq_codel, prefers sparse flows): whatever the switches have, its queue is deep and
+    short packets go first."""
     link = graph.links[number]
     if graph.is_switch(link.head) and not graph.is_switch(link.tail):
-        shaping = replace(shaping, queue=max(shaping.queue, HOST_QUEUE_BYTES))
+        shaping = replace(shaping, shaper="htb", queue=max(shaping.queue, HOST_QUEUE_BYTES))
     return shaped(addresses.link_device(number), rate_of(graph, number, shaping), shaping)
 
 
