@@ -68,6 +68,30 @@ def network(topo, *options):
         ask([NETLAB, "down", "--name", NAME])
 
 
+def _busy(seconds=1.0):
+    """Share of the processors that others use: nothing of ours runs yet."""
+
+    def ticks():
+        with open("/proc/stat", encoding="ascii") as file:
+            fields = list(map(int, file.readline().split()[1:9]))
+        return sum(fields), fields[3] + fields[4]  # all, idle
+
+    before = ticks()
+    time.sleep(seconds)
+    after = ticks()
+    return 1 - (after[1] - before[1]) / max(1, after[0] - before[0])
+
+
+def busy_when_started():
+    """Waits for a quiet machine as long as NETLAB_WAIT (seconds, default 0) allows; what others used at the end of that."""
+    end = time.monotonic() + float(os.environ.get("NETLAB_WAIT", "0"))
+    busy = _busy()
+    while busy > 0.1 and time.monotonic() < end:
+        time.sleep(5)
+        busy = _busy()
+    return busy
+
+
 def links():
     return json.loads(ask([NETLAB, "bytes", "--name", NAME, "--drops", "--json"]))["links"]
 
@@ -82,7 +106,7 @@ def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400):
     command += ["--", "colltopo-bench", "--collective", collective, "--algorithm", ",".join(contenders.algorithms.values())]
     command += ["--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations), "--warmup", str(warmup), "--json"]
     command += ["--check"] if contenders.check else []
-    load = os.getloadavg()[0]
+    busy = busy_when_started()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
@@ -97,11 +121,11 @@ def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400):
         name = next(name for name, algorithm in contenders.algorithms.items() if algorithm == result["algorithm"])
         row = {"contender": name, "transport": contenders.transport, "bytes": result["bytes"], "iterations": iterations}
         row |= {"median_ms": result["median_us"] / 1e3, "p10_ms": result["p10_us"] / 1e3, "p90_ms": result["p90_us"] / 1e3}
-        row |= {"drops": drops, "load_average": round(load, 1)}
+        row |= {"drops": drops, "others_busy": round(busy, 2)}
         rows.append(row)
     for name in contenders.algorithms:
         shown = ", ".join(f"{row['bytes']}: {row['median_ms']:.0f} ms" for row in rows if row["contender"] == name)
-        print(f"  {name:28} {shown}; drops {drops}, load {load:.1f}", flush=True)
+        print(f"  {name:28} {shown}; drops {drops}, others used {busy:.0%}", flush=True)
     return rows
 
 

@@ -170,6 +170,23 @@ def rates():
         netlab("down")
 
 
+def delays():
+    """20 ms on every link: a connection over two of them takes four times that. A kernel without netem refuses."""
+    has = {row["feature"]: row["present"] for row in json.loads(netlab("features", "--json").stdout)["features"]}
+    if not has["netem"]:
+        done = netlab("up", "ring:4", "--delay", "20ms", status=CANNOT)
+        assert "no netem" in done.stderr and not os.path.exists("/run/netlab"), done.stderr
+        return
+    netlab("up", "ring:4", "--delay", "20ms")
+    code = (
+        "import socket, time; s = socket.socket(); begin = time.monotonic(); "
+        "print(s.connect_ex(('10.100.0.2', 9)), time.monotonic() - begin)"
+    )
+    answer, seconds = netlab("exec", "n0", "--", "python3", "-c", code).stdout.split()
+    assert answer == "111" and 0.08 <= float(seconds) < 0.2, seconds
+    netlab("down")
+
+
 def _reaches(host, address):
     """Whether a connection comes about (or is refused by the peer, which is an answer too) within a second."""
     code = f"import socket; s = socket.socket(); s.settimeout(1); print(s.connect_ex(('{address}', 9)))"
