@@ -31,6 +31,12 @@ enum class Pace : std::uint8_t { free, steps, window };
 /// the next. slot_by_slot: by step + segment, as a pipeline fills; in no rank's program may steps decrease.
 enum class SegmentOrder : std::uint8_t { op_by_op, slot_by_slot };
 
+/// Bytes that are copied or reduced at most before messages are looked at again (an element at least): some 20
+/// microseconds, in which a link of 100 Gb/s moves twice as much. k_no_stretch: where ranks copy messages themselves,
+/// as within a node, a look in the middle of a reduction only delays what others wait for.
+inline constexpr std::size_t k_stretch = 128 * 1024;
+inline constexpr std::size_t k_no_stretch = ~std::size_t{0};
+
 /// What a call needs besides its buffers; binding again with equal values costs nothing.
 struct Binding {
   std::size_t count = 0;  // as Layout's
@@ -40,6 +46,7 @@ struct Binding {
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
   int window = 0;  // slots, with Pace::window; the order must be slot_by_slot
+  std::size_t stretch = k_stretch;
 };
 
 struct Call {
@@ -62,9 +69,6 @@ class Execution {
   /// False when it was bound to an equal call already.
   bool bind(const Binding& binding);
 
-  /// Bytes that are copied or reduced at most before messages are looked at again (an element at least): some 20
-  /// microseconds, in which a link of 100 Gb/s moves twice as much.
-  static constexpr std::size_t k_stretch = 128 * 1024;
   /// Messages under way to a peer, and from one, when there are several segments: what keeps a link busy, and no more,
   /// for each one costs a look in every turn.
   static constexpr std::uint32_t k_window = 8;

@@ -131,8 +131,10 @@ void Comm::bind(Served& served, const colltopo_call& call, const Decision& decis
   const bool paced = settings_.pace == Pace::window ? decision.order == SegmentOrder::slot_by_slot : served.stepped;
   const Pace pace = paced ? settings_.pace : Pace::free;
   say_empty_chunks(served, call);
+  const bool one_node = std::ranges::all_of(node_of_, [&](int node) { return node == node_of_.front(); });
+  const std::size_t stretch = one_node ? k_no_stretch : k_stretch;
   if (!served.execution.bind(
-          {call.count, call.element_size, counts, decision.segments, decision.order, pace, settings_.window}))
+          {call.count, call.element_size, counts, decision.segments, decision.order, pace, settings_.window, stretch}))
     return;
   unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   served.execution.for_each_message([&](Rank peer, std::size_t bytes) {

@@ -26,7 +26,8 @@ Execution::~Execution() = default;
 bool Execution::bind(const Binding& binding) {
   if (is_bound_ && binding.count == bound_.count && binding.element_size == bound_.element_size &&
       binding.segments == bound_.segments && binding.order == bound_.order && binding.pace == bound_.pace &&
-      binding.window == bound_.window && std::ranges::equal(binding.counts, bound_counts_)) {
+      binding.window == bound_.window && binding.stretch == bound_.stretch &&
+      std::ranges::equal(binding.counts, bound_counts_)) {
     return false;
   }
   is_bound_ = false;
@@ -246,7 +247,7 @@ void Execution::straighten() {
     const Instance& i = instances_[op];
     const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
     if (!one_piece || (i.action == Action::send && !plan_.after_completion(op).empty())) return;
-    if (!is_message(i.action) && (moved += i.bytes) > k_stretch) return;
+    if (!is_message(i.action) && (moved += i.bytes) > bound_.stretch) return;
     awaited.clear();
     bool after_moves = false;
     for (std::uint32_t before = 0; before < op; ++before) {
@@ -302,7 +303,7 @@ void Execution::start(const Call& call) noexcept {
 // Messages first: whatever a move makes ready goes out before the next move. Then a stretch of moves, and the caller
 // lets the transport progress.
 bool Execution::progress() noexcept {
-  std::size_t allowance = k_stretch;
+  std::size_t allowance = bound_.stretch;
   for (;;) {
     while (!ready_.empty()) issue(ready_.instances[ready_.head++]);
     const bool reduces = !reductions_.ready.empty(), moves = reduces || !copies_.ready.empty();

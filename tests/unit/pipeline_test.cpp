@@ -305,7 +305,7 @@ class RecordingTransport final : public Transport {
   }
   void abandon(Request*) noexcept override {}
   void progress() noexcept override {
-    now_ += Execution::k_stretch;
+    now_ += k_stretch;
     longest_stretch = std::max(longest_stretch, stretch);
     stretch = 0;
   }
@@ -353,8 +353,8 @@ TEST(Execution, reductions_run_in_bounded_stretches_while_messages_are_under_way
     execution.bind({.count = k_count, .element_size = 8, .segments = 4, .order = SegmentOrder::slot_by_slot});
     std::vector<std::byte> input(8 * 8 * k_count), output(8 * k_count);
     EXPECT_EQ(execution.run({input.data(), output.data(), record, &wires}), 0);
-    EXPECT_LE(wires.longest_stretch, Execution::k_stretch);
-    EXPECT_GT(wires.longest_stretch, Execution::k_stretch / 2);  // and not in crumbs
+    EXPECT_LE(wires.longest_stretch, k_stretch);
+    EXPECT_GT(wires.longest_stretch, k_stretch / 2);  // and not in crumbs
     // Those of the own shard send nothing, and the first ones have nothing to send yet.
     EXPECT_GT(wires.reductions_while_sending, wires.reductions * 6 / 10) << schedule.name;
     EXPECT_GT(wires.reductions_while_receiving, wires.reductions * 6 / 10) << schedule.name;
@@ -370,7 +370,7 @@ TEST(Execution, messages_that_a_reduction_makes_ready_go_before_the_next_reducti
   const Plan plan(std::move(b).build());
   RecordingTransport wires(64);
   Execution execution(plan, wires);
-  constexpr std::size_t k_count = 4 * Execution::k_stretch / 8;  // each reduction is a stretch
+  constexpr std::size_t k_count = 4 * k_stretch / 8;  // each reduction is a stretch
   execution.bind({.count = k_count, .element_size = 8});
   std::vector<std::byte> input(8 * k_count), output(8 * k_count);
   struct Seen {
@@ -392,7 +392,7 @@ TEST(Execution, elements_larger_than_a_stretch_are_reduced_one_by_one) {
   const Plan plan(std::move(b).build());
   RecordingTransport wires(4);
   Execution execution(plan, wires);
-  constexpr std::size_t k_element = Execution::k_stretch + 8;
+  constexpr std::size_t k_element = k_stretch + 8;
   execution.bind({.count = 5, .element_size = k_element});
   std::vector<std::byte> input(5 * k_element), output(5 * k_element);
   std::vector<std::size_t> elements;
