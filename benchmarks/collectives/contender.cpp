@@ -39,7 +39,7 @@ std::vector<std::string> parts_between_colons(const std::string& text) {
 
 }  // namespace
 
-Contender::Contender(const std::string& text, Kind kind) : name_(text) {
+Contender::Contender(const std::string& text, Kind kind, const std::string& pace) : name_(text) {
   const bool is_file = text.starts_with("file:");
   std::vector<std::string> parts = is_file ? std::vector{text} : parts_between_colons(text);
   const std::string algorithm = parts.front();
@@ -50,6 +50,7 @@ Contender::Contender(const std::string& text, Kind kind) : name_(text) {
   } else {
     server_ = algorithm == "fallback" ? Server::previous : algorithm == "auto" ? Server::either : Server::topo;
     keys_.push_back({parameter_of(kind, "algorithm"), algorithm});
+    if (!pace.empty()) keys_.push_back({parameter_of(kind, "pace"), pace});
     for (auto part = parts.begin() + 1; part != parts.end(); ++part) {
       const auto equals = part->find('=');
       if (equals == 0 || equals == std::string::npos || equals + 1 == part->size())

@@ -151,9 +151,12 @@ std::string LaneTransport::try_endpoints(std::vector<Trial>& trials, double time
     }
   }
   std::string fault;
+  bool says_send = false;
   for (Trial& trial : trials) {
     if (!trial.failed && trial.request == nullptr) continue;
-    if (fault.empty()) fault = fault_of(trial);
+    // What was not reached tells more than what was not heard.
+    if (fault.empty() || (trial.sends && !says_send)) fault = fault_of(trial);
+    says_send = says_send || trial.sends;
     if (trial.request != nullptr) calls_.abandon(&trial.request);
     if (trial.sends) calls_.condemn(endpoint(trial.peer, trial.lane));
   }

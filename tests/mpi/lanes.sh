@@ -43,15 +43,15 @@ lent() {
   printf '%s\n' "$output" | grep -q "coll/topo: .*$words.*; using MPI's messages (transport pml)" || fail "$*: no line with '$words': $output"
 }
 
-generate() { "$build/bin/colltopo" generate mcf "$1" -o "$scratch/$2.sched" >/dev/null || fail "generate mcf $1"; }
+generate() { "$build/bin/colltopo" generate "$1" "$2" -o "$scratch/$3.sched" >/dev/null || fail "generate $1 $2"; }
 # The lanes of a schedule as the first ports of lanes.
 ports_of() { sed -n 's/.* lane \([0-9]*\) .*/\1/p' "$scratch/$1.sched" | sort -un | while read -r lane; do echo $((port + 1000 * lane)); done; }
 most_lanes() { sed -n 's/.* lane \([0-9]*\) .*/\1/p' "$scratch/$1.sched" | sort -n | tail -1; }
 
 case $what in
 serves)
-  generate bipartite:2:2 four
-  generate bipartite:4:4 eight
+  generate ewsp ring:4 four
+  generate mcf bipartite:4:4 eight
   for ranks in 2 3 5; do served "$ranks" --mca coll_topo_lanes "ports:$port:2" "$program" served pairwise "$port"; done
   for ranks in four:4 eight:8; do
     name=${ranks%:*}
@@ -72,7 +72,7 @@ serves)
   UCX_TLS=all UCX_NET_DEVICES=all served 3 "$program" served linear
   ;;
 falls_back)
-  generate bipartite:4:4 eight
+  generate mcf bipartite:4:4 eight
   lent "lane 0: UCX has no network device 'nowhere' here (UCX: .*lo" 4 --mca coll_topo_lanes device:nowhere,lo "$program" lent linear
   lent "lane 1: UCX has no network device 'nowhere' here" 4 --mca coll_topo_lanes device:lo,nowhere "$program" lent linear
   lent 'UCX has no InfiniBand or RoCE device here to set LID_PATH_BITS of' 4 --mca coll_topo_lanes lid-bits:0,1 "$program" lent linear

@@ -87,10 +87,16 @@ std::string missing(const Settings& settings, const std::vector<std::string>& re
   return std::ranges::any_of(resources, is_network) ? "" : "UCX has no network device to use here";
 }
 
-// TCP's rendezvous waits for its answer behind the data of the other direction: both together get half the rate.
-bool wants_no_rendezvous(const std::vector<std::string>& resources) {
-  return !is_set("RNDV_THRESH") &&
-         std::ranges::all_of(resources, [](const std::string& r) { return !is_network(r) || is_tcp(r); });
+// What TCP needs and the user has not set otherwise.
+Settings for_tcp(const std::vector<std::string>& resources) {
+  Settings settings;
+  // UCX would wait for each connection by itself, two minutes for one that gets no answer.
+  if (std::ranges::any_of(resources, is_tcp) && !is_set("TCP_CONN_NB")) settings.emplace_back("CONN_NB", "y");
+  // TCP's rendezvous waits for its answer behind the data of the other direction: both together get half the rate.
+  const auto is_tcp_or_local = [](const std::string& resource) { return !is_network(resource) || is_tcp(resource); };
+  if (std::ranges::all_of(resources, is_tcp_or_local) && !is_set("RNDV_THRESH"))
+    settings.emplace_back("RNDV_THRESH", "inf");
+  return settings;
 }
 
 Context context_of(ucp_config_t* config, const Settings& settings, std::string* fault) {
@@ -105,9 +111,9 @@ Context context_of(ucp_config_t* config, const Settings& settings, std::string* 
   if (made.context == nullptr) return made;
   const std::vector<std::string> resources = resources_of(made.context);
   *fault = missing(settings, resources);
-  if (fault->empty() && wants_no_rendezvous(resources)) {
+  if (const Settings more = for_tcp(resources); fault->empty() && !more.empty()) {
     ucp_cleanup(made.context);
-    ucp_config_modify(config, "RNDV_THRESH", "inf");
+    for (const auto& [name, value] : more) ucp_config_modify(config, name.c_str(), value.c_str());
     made.context = initialized(config, fault);
   }
   if (!fault->empty()) {
