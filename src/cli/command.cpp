@@ -16,8 +16,8 @@
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
+#include "colltopo/formats.h"
 #include "colltopo/import.h"
-#include "colltopo/text.h"
 
 namespace colltopo::cli {
 
@@ -144,9 +144,13 @@ Topology topology_argument(const std::string& argument, const std::vector<Breaka
   return topology;
 }
 
-Schedule schedule_argument(const std::string& path) {
-  std::istringstream in(file_contents(path));
-  return read_schedule(in, input_name(path));
+void add_schedule_format(CLI::App& command, std::string& format) {
+  command.add_option("--format", format, "Format of the schedule file; otherwise its contents tell")
+      ->check(CLI::IsMember({"text", "msccl-xml"}));
+}
+
+Schedule schedule_argument(const std::string& path, const std::string& format) {
+  return read_any_schedule(file_contents(path), input_name(path), format);
 }
 
 Topology topology_of_schedule(const Schedule& schedule, const std::string& on) {

@@ -72,7 +72,10 @@ void add_without(CLI::App& command, std::vector<Breakage>& without);
 /// The same without what is broken: hosts go first.
 Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without,
                            const std::string& format = "");
-Schedule schedule_argument(const std::string& path);
+/// A schedule file of any known format, or "-". `format` as read_any_schedule() takes it.
+Schedule schedule_argument(const std::string& path, const std::string& format = "");
+/// --format of a schedule file.
+void add_schedule_format(CLI::App& command, std::string& format);
 /// The topology of --on or, where that is empty, the one that the schedule says it was made for. Throws Error when it
 /// says none or it cannot be had.
 Topology topology_of_schedule(const Schedule& schedule, const std::string& on);

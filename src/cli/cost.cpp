@@ -17,6 +17,7 @@ namespace {
 
 struct Arguments {
   std::string file;
+  std::string format;
   std::string topology;
   std::string bytes;
   std::string overhead = "1us";
@@ -76,7 +77,7 @@ void run(const Arguments& arguments, const Session& session) {
         fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
   const int given_segments = segments_argument(arguments.segments);
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
-  const Schedule schedule = schedule_argument(arguments.file);
+  const Schedule schedule = schedule_argument(arguments.file, arguments.format);
   const Topology topology = topology_argument(arguments.topology);
   const Cost cost = cost_of(schedule, topology);
   const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
@@ -133,6 +134,7 @@ void add_cost(CLI::App& app, Session& session) {
       subcommand(app, session, "cost", "Time of a schedule on a topology by a model, and the lower bound");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
+  add_schedule_format(*command, arguments->format);
   command->add_option("TOPO", arguments->topology, "A topology file or a spec such as torus:4x4")->required();
   command
       ->add_option(

@@ -4,15 +4,14 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
+#include "colltopo/formats.h"
 #include "colltopo/import.h"
-#include "colltopo/text.h"
 
 namespace colltopo::cli {
 
@@ -42,9 +41,8 @@ std::optional<Schedule> schedule_in(const std::string& subject, std::string& con
   } catch (const Error&) {
     return std::nullopt;  // a spec string, or topology_argument says what is wrong
   }
-  if (contents.rfind("topo-schedule", 0) != 0) return std::nullopt;
-  std::istringstream in(contents);
-  return read_schedule(in, input_name(subject));
+  if (!contents.starts_with("topo-schedule") && !is_msccl_xml(contents)) return std::nullopt;
+  return read_any_schedule(contents, input_name(subject));
 }
 
 /// Of an all-to-all of single shards along shortest paths.

@@ -20,6 +20,7 @@ namespace {
 
 struct Arguments {
   std::string file;
+  std::string format;
   std::string on;
   std::string routes;  // a file of tables
   bool lossy = false;
@@ -70,7 +71,7 @@ void check_tables(const std::string& file, const Schedule& schedule, const Topol
 }
 
 void run(const Arguments& arguments, Session& session) {
-  const Schedule schedule = schedule_argument(arguments.file);
+  const Schedule schedule = schedule_argument(arguments.file, arguments.format);
   Verdict verdict = verify(schedule);
   nlohmann::ordered_json properties = {{"in_place", verdict.in_place},
                                        {"keeps_rank_order", verdict.keeps_rank_order},
@@ -129,6 +130,7 @@ void add_verify(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "verify", "Prove that a schedule is right");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
+  add_schedule_format(*command, arguments->format);
   command->add_option("--on", arguments->on, "Also prove that it fits this topology: hosts, paths, routes, layers");
   command->add_option("--routes", arguments->routes,
                       "Also prove that these tables (colltopo routes --for json) send every lane along its route");

@@ -53,8 +53,10 @@ std::string_view Lines::next(std::string_view expected) {
 std::string_view Lines::next_or_stranger(std::string_view beginning, std::string_view expected) {
   const std::string_view rest = text_.substr(offset_);
   if (!rest.empty() && !rest.starts_with(beginning)) {
+    const std::string_view way =
+        rest.starts_with("<algo ") ? "; colltopo convert --to text makes that of MSCCL's XML" : "";
     throw error_at(file_, line_ + 1,
-                   fmt::format("{}, expected {}", shown(rest.substr(0, rest.find('\n'))), shown(expected)));
+                   fmt::format("{}, expected {}{}", shown(rest.substr(0, rest.find('\n'))), shown(expected), way));
   }
   return next(expected);
 }

@@ -416,6 +416,76 @@ convert() {
   expect 2 'to: .*gif' convert tra.sched --to gif -o same.sched
 }
 
+msccl() {
+  local samples=$COLLTOPO_SAMPLES/msccl
+  "$colltopo" generate forest dgx-a100:1 -c allreduce -o forest.sched >/dev/null || fail 'cannot make forest.sched'
+  expect 0 'thread blocks +15 on a GPU at most' convert forest.sched --to msccl-xml -o forest.xml
+  expect_json 'it["thread_blocks"] == 15 and it["thread_block_steps"] == 3 and it["channels"] == 1 and "too_large_for" not in it' \
+    convert forest.sched --to msccl-xml -o forest.xml
+  # Every command that takes a schedule takes the XML.
+  expect 0 'forest.xml: valid: forest is allreduce on 8 ranks' verify forest.xml --on dgx-a100:1
+  expect 0 'valid' verify forest.xml --format msccl-xml
+  expect 0 'standard input: valid' verify - <forest.xml
+  expect_json "it['messages'] == $("$colltopo" cost forest.sched dgx-a100:1 --bytes 1M --json | sed -n 's/.*"messages": \([0-9]*\).*/\1/p' | head -1)" \
+    cost forest.xml dgx-a100:1 --bytes 1M
+  expect 0 'step 1' draw forest.xml
+  expect 0 'collective +allreduce' convert forest.xml --to text -o again.sched
+  expect 0 'valid' verify again.sched
+  # Other tools' algorithms.
+  for sample in "$samples"/*.xml; do
+    expect 0 ': valid: ' verify "$sample"
+  done
+  expect 1 'wrong-result.xml: .*invalid' verify "$samples/broken/wrong-result.xml"
+  expect_one_line 2 'type.xml:7: type=.swap.' verify "$samples/broken/type.xml"
+  expect_one_line 2 'cut.xml:45: ' convert "$samples/broken/cut.xml" --to text
+  expect_one_line 2 'forest.xml:1: .*colltopo convert --to text makes that of' verify forest.xml --format text
+  expect_one_line 2 'forest.sched:[0-9]+: ' verify forest.sched --format msccl-xml
+  # What the runtime is told.
+  for words in '--no-outofplace:inplace="1" outofplace="0"' '--proto LL128:proto="LL128"' '--min-bytes 8 --max-bytes 64:minBytes="8" maxBytes="64"'; do
+    # shellcheck disable=SC2086
+    "$colltopo" convert forest.sched --to msccl-xml ${words%%:*} | head -1 | grep -q "${words#*:}" || fail "${words%%:*}"
+  done
+  expect 2 'proto' convert forest.sched --to msccl-xml --proto fast
+  "$colltopo" generate ring ring:4 -c reduce_scatter -o ring.sched >/dev/null
+  "$colltopo" convert ring.sched --to msccl-xml --rccl | grep -q 'coll="reducescatter"' || fail '--rccl'
+  expect_one_line 2 'only the text format has seals' convert ring.sched --to msccl-xml --reseal
+  "$colltopo" generate linear ring:120 -o large.sched >/dev/null
+  expect 0 'too large for +MSCCL as it is public' convert large.sched --to msccl-xml -o large.xml
+}
+
+oneccl() {
+  tra8
+  expect 0 'format +oneccl-xml' convert tra.sched --to oneccl-xml -o tra.xml
+  python3 - tra.xml <<'PYTHON' || fail 'tra.xml is not an all-to-all'
+import sys, xml.etree.ElementTree as tree
+algo = tree.parse(sys.argv[1]).getroot()
+ranks, chunks = int(algo.get("nranks")), int(algo.get("nchunks"))
+memory = [{("i", j): (r, j) for j in range(chunks)} for r in range(ranks)]
+programs = [list(rank) for rank in algo]
+at, sent = [0] * ranks, {}
+moved = True
+while moved:  # in order, sends being buffered
+    moved = False
+    for r in range(ranks):
+        while at[r] < len(programs[r]):
+            step = programs[r][at[r]]
+            name = lambda prefix: [(step.get(prefix + "buf"), int(step.get(prefix + "off")) + k) for k in range(int(step.get("cnt")))]
+            if step.tag == "send":
+                sent.setdefault((r, int(step.get("peer"))), []).append([memory[r][c] for c in name("")])
+            elif step.tag == "recv":
+                queue = sent.get((int(step.get("peer")), r), [])
+                if not queue:
+                    break
+                memory[r].update(zip(name(""), queue.pop(0)))
+            elif step.tag == "copy":
+                memory[r].update({target: memory[r][source] for source, target in zip(name("src"), name("dst"))})
+            at[r] += 1
+            moved = True
+sys.exit(0 if all(memory[r].get(("o", j)) == (j, r) for r in range(ranks) for j in range(chunks)) else 1)
+PYTHON
+  expect_one_line 2 'is not valid and cannot be written' convert "$COLLTOPO_SAMPLES/msccl/broken/wrong-result.xml" --to oneccl-xml
+}
+
 explain() {
   expect 0 '^alltoall of 8 bytes on 64 ranks' explain alltoall --ranks 64 --bytes 8
   expect 0 '^\* +[0-9.]+ [mun]?s ' explain alltoall --ranks 64 --ranks-per-node 8 --bytes 8
