@@ -34,6 +34,7 @@ struct Arguments {
   std::string lengths;  // files to write
   std::string loads;
   std::string check_lengths;  // file to read
+  NodeId root = 0;
 };
 
 /// A name as a field of a CSV file.
@@ -217,19 +218,19 @@ void check_lengths(const Arguments& arguments, const Topology& topology, Session
   if (!holds) session.status = k_examined_is_wrong;
 }
 
-void run_cuts(Collective collective, const Topology& topology, int threads, const Session& session) {
+void run_allreduce(const Topology& topology, int threads, const Session& session) {
   Shape shape;
-  shape.collective = collective;
+  shape.collective = Collective::allreduce;
   shape.ranks = topology.hosts();
   const BandwidthBound bound = bandwidth_bound(shape, topology);
   Report report;
-  report.add("collective", name(collective))
+  report.add("collective", "allreduce")
       .add("topology", topology.name())
       .add("time_lower_bound", bound.seconds_per_byte,
            fmt::format("{} for each byte of a call", seconds_text(bound.seconds_per_byte)))
       .add("method", "cuts and sums of links: a true bound, not always reachable")
       .add("reason", bound.reason.empty() ? "nothing has to move" : bound.reason);
-  if (collective == Collective::allreduce) add_pair_of_trees(report, topology, threads);
+  add_pair_of_trees(report, topology, threads);
   report.print(session);
 }
 
@@ -245,11 +246,16 @@ void run(const Arguments& arguments, Session& session) {
   if (arguments.threads < 0) throw Error(fmt::format("--threads {}; expected 0 (all) or more", arguments.threads));
   if (arguments.lengths == "-" && arguments.loads == "-")
     throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
+  if (arguments.root != 0 && !rooted(collective))
+    throw Error(
+        fmt::format("--root {}: {} has none; it is for bcast and reduce", arguments.root, arguments.collective));
   const Topology topology = topology_argument(arguments.topology, arguments.without);
   if (collective == Collective::allgather || collective == Collective::reduce_scatter)
     bound_of_trees(collective, topology, arguments.threads, session);
-  else if (collective != Collective::alltoall)
-    run_cuts(collective, topology, arguments.threads, session);
+  else if (rooted(collective))
+    bound_of_root(collective, topology, arguments.root, session);
+  else if (collective == Collective::allreduce)
+    run_allreduce(topology, arguments.threads, session);
   else if (!arguments.check_lengths.empty())
     check_lengths(arguments, topology, session);
   else
@@ -266,6 +272,7 @@ void add_bound(CLI::App& app, Session& session) {
       ->required();
   command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
   add_without(*command, arguments->without);
+  command->add_option("--root", arguments->root, "bcast and reduce: the root")->capture_default_str();
   command->add_option("--gap", arguments->gap, "alltoall: stop when the bounds are this near, relatively")
       ->capture_default_str();
   command->add_option("--seconds", arguments->seconds, "alltoall: stop after so many seconds, however near");

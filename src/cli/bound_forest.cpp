@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "colltopo/allreduce_bound.h"
 #include "colltopo/forest.h"
 
 namespace colltopo::cli {
@@ -28,7 +29,41 @@ std::string some_of(std::vector<std::string> names) {
 /// Hosts over bandwidth as Zhao et al. write it, in GB/s.
 double per_gigabyte(const ForestOptimum& optimum) { return optimum.seconds_per_byte() * 1e9; }
 
+/// The time along trees, the roots' shares of the vector and both stages' shares of links being free.
+void add_allreduce_programme(Report& report, const Topology& topology, double pair_s_per_byte) {
+  report.add(
+      "pair_time", pair_s_per_byte,
+      fmt::format("{} for each byte: the best reduce_scatter, then the best allgather", seconds_text(pair_s_per_byte)));
+  if (const std::size_t columns = allreduce_columns(topology); columns > k_most_allreduce_columns) {
+    report.add(
+        "trees_time", nullptr,
+        fmt::format("not solved: the programme has up to {} columns, more than {}", columns, k_most_allreduce_columns));
+    return;
+  }
+  const AllreduceBound bound = allreduce_bound(topology);
+  const double ratio = pair_s_per_byte / bound.seconds_per_byte;
+  report
+      .add("trees_time", bound.seconds_per_byte,
+           fmt::format("{} for each byte: no allreduce along trees is faster", seconds_text(bound.seconds_per_byte)))
+      .add("pair_over_trees", ratio, fmt::format("{:.6g}{}", ratio, ratio < 1 + 1e-6 ? ": the pair is the best" : ""))
+      .add_hidden("shares", bound.shares);
+}
+
 }  // namespace
+
+void bound_of_root(Collective collective, const Topology& topology, NodeId root, const Session& session) {
+  const bool reduction = collective == Collective::reduce;
+  const double seconds_per_byte = bcast_seconds_per_byte(reduction ? transposed(topology) : topology, root);
+  Report()
+      .add("collective", name(collective))
+      .add("topology", topology.name())
+      .add("root", root, topology.node_name(root))
+      .add("time_lower_bound", seconds_per_byte,
+           fmt::format("{} for each byte of the vector", seconds_text(seconds_per_byte)))
+      .add("algbw_GBps", 1e-9 / seconds_per_byte, fmt::format("{:.6g} GB/s", 1e-9 / seconds_per_byte))
+      .add("method", fmt::format("exact: the least maximum flow {} the root", reduction ? "to" : "from"))
+      .print(session);
+}
 
 void bound_of_trees(Collective collective, const Topology& topology, int threads, const Session& session) {
   const bool reduction = collective == Collective::reduce_scatter;
@@ -58,6 +93,7 @@ void add_pair_of_trees(Report& report, const Topology& topology, int threads) {
   const ForestOptimum spread = forest_optimum(topology, threads);
   const ForestOptimum reduced = forest_optimum(transposed(topology), threads);
   const double seconds_per_byte = (spread.seconds_per_byte() + reduced.seconds_per_byte()) / topology.hosts();
+  add_allreduce_programme(report, topology, seconds_per_byte);
   report
       .add("inverse_x", per_gigabyte(spread),
            fmt::format("{}/{} hosts over {:.6g} GB/s: 1/x* of the allgather", spread.inverse_x.numerator,

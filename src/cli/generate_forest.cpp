@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/generate.h"
+#include "colltopo/allreduce_bound.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
 #include "colltopo/forest.h"
@@ -65,11 +66,15 @@ Topology network(const GenerateArguments& arguments, const Generation& generatio
   return group_topology(topology, group_of(arguments.hosts, topology), arguments.relay ? Others::relay : Others::gone);
 }
 
-/// What no schedule beats, per byte of a call: 1/x* where it is one, else cuts and sums of links.
+/// What no schedule along trees beats, per byte of a call; of an allreduce on a large network, what cuts and sums of
+/// links allow.
 double bound_seconds_per_byte(const Topology& topology, const Shape& shape, int threads) {
   if (shape.collective == Collective::allgather) return forest_optimum(topology, threads).seconds_per_byte();
   if (shape.collective == Collective::reduce_scatter)
     return forest_optimum(transposed(topology), threads).seconds_per_byte();
+  if (shape.collective == Collective::bcast) return bcast_seconds_per_byte(topology, shape.root);
+  if (shape.collective == Collective::reduce) return bcast_seconds_per_byte(transposed(topology), shape.root);
+  if (allreduce_columns(topology) <= k_most_allreduce_columns) return allreduce_bound(topology).seconds_per_byte;
   return bandwidth_bound(shape, topology).seconds_per_byte;
 }
 

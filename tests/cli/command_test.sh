@@ -142,6 +142,12 @@ bound() {
   expect_json 'abs(it["inverse_F"] - 4) < 1e-6' bound alltoall ring:4 --without link 0-1
   expect 1 'not the 1e-09 asked for' bound alltoall kautz:300:3 --gap 1e-9 --seconds 0
   expect_json 'abs(it["time_lower_bound"] * 800e9 - 30) < 1e-9 and "cuts" in it["method"]' bound allreduce torus:4x4/bandwidth:100Gbps
+  expect_json 'abs(it["trees_time"] * 800e9 - 120) < 1e-5 and abs(it["pair_over_trees"] - 1) < 1e-7 and len(it["shares"]) == 16' bound allreduce torus:4x4
+  expect 0 'trees time +not solved: the programme has up to [0-9]+ columns' bound allreduce fattree:16
+  expect_json 'it["root"] == 2 and abs(it["time_lower_bound"] * 6.25e9 - 1) < 1e-9' bound bcast ring:5 --root 2
+  expect 0 'the least maximum flow to the root' bound reduce mesh:2x3
+  expect_one_line 2 'root 9; expected a host of ring:5, 0..4' bound bcast ring:5 --root 9
+  expect_one_line 2 'allreduce has none; it is for bcast and reduce' bound allreduce ring:5 --root 1
   expect_one_line 2 'topology two.json|host .* cannot' bound alltoall <(printf '{"colltopo-topology": 1, "name": "two", "hosts": 2, "switches": 0, "links": [{"tail": 0, "head": 1}]}')
   expect_one_line 2 "collective 'gossip' is unknown" bound gossip ring:4
   expect_one_line 2 '--gap -1; expected' bound alltoall ring:4 --gap -1

@@ -1,0 +1,36 @@
+// What no allreduce, bcast or reduce along trees can beat on a network.
+//
+// An allreduce adds every part of the vector up along a tree to some host and spreads it from there along another. Zhao
+// et al. (ForestColl, appendix E) write the best of these as a linear programme (6): how much of the vector each host
+// gets as root, and how every link's bandwidth is parted between both stages. A bcast is as fast as the least maximum
+// flow from its root to a host (Edmonds).
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "colltopo/topology.h"
+
+namespace colltopo {
+
+struct AllreduceBound {
+  double seconds_per_byte = 0;  // of the vector
+  std::vector<double> shares;   // [host] of the vector that it is the root of; they sum to 1
+  int rounds = 0;               // of solving the programme and adding the cuts that it violates
+  std::size_t columns = 0, rows = 0;
+};
+
+/// Columns of the programme; those that allreduce_bound() refuses are more than k_most_allreduce_columns.
+std::size_t allreduce_columns(const Topology& topology);
+inline constexpr std::size_t k_most_allreduce_columns = 12'000;
+
+/// Cuts are added as they are violated, until none is by more than one part in 10^9; what is found is a bound whatever
+/// cuts were not needed. Where there are switches, their bandwidth is parted among pairs of hosts, as the paper does.
+/// Throws Error when the programme is too large, for a single host, and when hosts cannot reach each other.
+AllreduceBound allreduce_bound(const Topology& topology);
+
+/// Of a bcast, per byte of the vector: exact. A reduce's is that of the network with all links turned round. Throws
+/// Error for a single host and when hosts cannot reach each other.
+double bcast_seconds_per_byte(const Topology& topology, NodeId root);
+
+}  // namespace colltopo
