@@ -15,7 +15,7 @@ constexpr double k_overhead = 0.5;             // of the time that links need: m
 constexpr double k_least_message = 16 * 1024;  // bytes, on average
 constexpr int k_fewest_that_reduce = 4;        // while one segment is reduced the others are under way
 constexpr double k_most = 1024;
-constexpr std::int64_t k_most_messages = 1 << 20;  // of a rank, over all segments: each takes some 100 bytes of memory
+constexpr double k_most_messages = 1 << 20;  // of a rank, over all segments: each takes some 100 bytes of memory
 
 /// The reduce_scatter and the allgather of an allreduce follow each other, and each keeps links as busy as the other.
 Step halves(Collective collective, Step steps) {
@@ -76,10 +76,12 @@ StepPattern step_pattern(const Schedule& schedule) {
 // backwards. Full slots would be S; there are S + h - 1, of which 2 (h - 1) are such. Two halves that each carry half
 // fill and drain by halves: 2 h steps, and what comes out is the same as for h.
 double fill_and_drain(const StepPattern& pattern, Collective collective) {
-  const double h = pattern.steps / halves(collective, pattern.steps);
-  double slots = 0;
-  for (double t = 1; t < h; ++t) slots += 2 * std::min(1.0, pattern.unevenness * t / h) - 1;
-  return std::max(slots, 0.0);
+  const Step half = pattern.steps / halves(collective, pattern.steps);
+  if (half < 2) return 0;
+  const double h = half, u = pattern.unevenness;
+  const double partly = std::min(std::ceil(h / u), h) - 1;  // slots t with u t < h
+  const double filling = u / h * partly * (partly + 1) / 2 + (h - 1 - partly);
+  return std::max(2 * filling - (h - 1), 0.0);
 }
 
 // Time T on the busiest link becomes T (1 + c / S) with fill and drain c. Each segment costs a rank the overhead of its
@@ -95,7 +97,7 @@ int segments_for(const StepPattern& pattern, const Shape& shape, double bytes, c
   if (overhead > 0) segments = std::min(segments, k_overhead * moved / port.bandwidth / overhead);
   if (reduces(shape.collective)) segments = std::max<double>(segments, k_fewest_that_reduce);
   segments = std::min(segments, moved / static_cast<double>(pattern.messages) / k_least_message);
-  segments = std::min(segments, static_cast<double>(k_most_messages / pattern.messages));
+  segments = std::min(segments, k_most_messages / static_cast<double>(pattern.messages));
   return static_cast<int>(std::clamp(segments, 1.0, k_most));
 }
 

@@ -76,6 +76,7 @@ class SwitchRemoval {
       classes[{-distance[static_cast<std::size_t>(node)], edges.size(), total(edges)}].push_back(node);
     }
     std::vector<Relays> list;
+    list.reserve(classes.size());
     for (auto& [key, relays] : classes) list.push_back(std::move(relays));
     return list;
   }

@@ -84,6 +84,7 @@ Packing pack(const Topology& topology, const FixedForest& wanted, int threads) {
   const std::vector<LogicalEdge> edges = without_switches(
       topology, trees_per_link(topology, bandwidths, wanted.capacity_per_unit, wanted.trees), wanted.trees, threads);
   std::vector<CapacityEdge> capacities;
+  capacities.reserve(edges.size());
   for (const LogicalEdge& edge : edges) capacities.push_back({edge.tail, edge.head, edge.capacity()});
   const std::vector<PackedTree> packed = pack_trees(topology.hosts(), capacities, wanted.trees, threads);
   if (const std::string fault = packing_fault(topology.hosts(), capacities, wanted.trees, packed); !fault.empty())

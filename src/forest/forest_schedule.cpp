@@ -97,6 +97,7 @@ std::vector<Program> allgather_of(const Shape& shape, const std::vector<Hop>& ho
     builders[static_cast<std::size_t>(hop.to)].step(hop.step).recv({there}, hop.from, hop.lane);
   }
   std::vector<Program> programs;
+  programs.reserve(builders.size());
   for (ProgramBuilder& builder : builders) programs.push_back(std::move(builder).build());
   return programs;
 }
@@ -171,6 +172,7 @@ class ForestSchedule {
 
   std::vector<Program> programs(const Packing& packing, const std::vector<std::size_t>& numbers) const {
     std::vector<Lane> lanes;
+    lanes.reserve(numbers.size());
     for (const std::size_t number : numbers) lanes.push_back(table_.lane(number));
     return allgather_of(shape_, hops_of(packing, shape_.ranks, lanes));
   }

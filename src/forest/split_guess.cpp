@@ -29,6 +29,7 @@ std::vector<Part> parts_of_ports(const SplitNetwork& network, NodeId relay, Spre
     parts[over == Spread::other_ports ? node : part_of[static_cast<std::size_t>(node)]].push_back(port);
   }
   std::vector<Part> list;
+  list.reserve(parts.size());
   for (auto& [first, part] : parts) list.push_back(std::move(part));
   return list;
 }

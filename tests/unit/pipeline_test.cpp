@@ -112,6 +112,19 @@ TEST(Segments, slots_of_one_segment_are_the_steps) {
   }
 }
 
+TEST(Segments, filling_and_draining_of_patterns_worked_out_by_hand) {
+  const auto of = [](Step steps, double unevenness, Collective collective = Collective::allgather) {
+    return fill_and_drain({.steps = steps, .unevenness = unevenness}, collective);
+  };
+  EXPECT_EQ(of(1, 1), 0);
+  EXPECT_NEAR(of(7, 1), 0, 1e-12);
+  EXPECT_EQ(of(8, 8), 7);    // every slot of filling and draining as long as a full one
+  EXPECT_EQ(of(5, 2.5), 3);  // half full in the first slot, then full: 2 (1/2 + 3) - 4
+  EXPECT_EQ(of(16, 8, Collective::allreduce), 7);
+  EXPECT_NEAR(of(14, 1, Collective::allreduce), 0, 1e-12);
+  EXPECT_EQ(of(0, 1), 0);
+}
+
 TEST(Segments, small_calls_are_not_cut_and_larger_ones_more_up_to_a_limit) {
   const Topology topology = topology_of("mi250:2:8");
   const Schedule schedule = forest_on(topology, Collective::allgather);
