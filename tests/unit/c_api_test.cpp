@@ -189,7 +189,7 @@ TEST(CApi, wrong_settings_are_named_with_what_is_allowed) {
                 HasSubstr("group is 'socket'; must be node, package, numa, l3 or a number"));
     EXPECT_THAT(refusal("group", "0"), HasSubstr("from 1"));
     EXPECT_THAT(refusal("segment_bytes", "many"), HasSubstr("number of bytes"));
-    EXPECT_THAT(refusal("pace", "slow"), HasSubstr("must be free or steps"));
+    EXPECT_THAT(refusal("pace", "slow"), HasSubstr("must be free, steps or window:N"));
     EXPECT_THAT(refusal("latency_node", "fast"), HasSubstr("a time such as 2us"));
     EXPECT_THAT(refusal("bandwidth_network", "0"), HasSubstr("a bandwidth such as"));
     EXPECT_THAT(refusal("verbose", "3"), HasSubstr("from 0 to 2"));
