@@ -74,6 +74,7 @@ def _job(network, schedule, planes, shard, calls):
     bench = os.path.join(os.path.dirname(colltopo()), "colltopo-bench")
     lanes = ",".join(addresses.lane_device(plane) for plane in range(planes))
     environment = ["OMPI_MCA_coll_topo_transport=ucx", f"OMPI_MCA_coll_topo_lanes=device:{lanes}", "UCX_TLS=tcp,self"]
+    environment.append("OMPI_MCA_coll_topo_verbose=1")  # says that lanes are open
     component = os.path.join(os.path.dirname(os.path.dirname(bench)), "lib", "openmpi")
     if os.path.isdir(component):
         environment.append(f"OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:{component}")
@@ -96,7 +97,9 @@ def _job(network, schedule, planes, shard, calls):
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     with open(output, encoding="utf-8", errors="replace") as file:
         text = file.read()
-    said = [row for row in text.splitlines() if "coll/topo:" in row or "using MPI" in row]
+    said = [row for row in text.splitlines() if "using MPI's messages" in row or "using the next component" in row]
+    if status == 0 and not said and "transport ucx:" not in text:
+        raise Fault(f"{network.graph.name}: coll/topo opened no UCX lanes; expected a build with libucx-dev", WRONG)
     if status != 0 or said:
         raise Fault(f"{network.graph.name}: {said[0] if said else f'mpirun: status {status}: {text.strip()[-300:]}'}", WRONG)
     result = json.loads(text[text.index("{\n") :] if "{\n" in text else text[text.index("{") :])["results"][0]

@@ -18,7 +18,7 @@ TRIALS = (
             "tc qdisc add dev t0 root handle 1: htb",
             "tc filter add dev t0 parent 1: protocol ip prio 1 u32 match u32 0 0 flowid 1:1",
         ],
-        "short packets first",
+        "acknowledgements first",
         None,
     ),
     ("netem", ["tc qdisc add dev t0 root netem delay 1ms"], "--delay", "nothing: --delay is refused"),

@@ -202,7 +202,7 @@ def rate_of(graph, number, shaping):
 def _shaped_link(graph, number, shaping):
     """A host that is no switch waits for its network card instead of dropping its own packets, and its acknowledgements do not
     wait behind its data (Linux' default, fq_codel, prefers sparse flows): whatever the switches have, its queue is deep and
-    short packets go first."""
+    acknowledgements go first."""
     link = graph.links[number]
     if graph.is_switch(link.head) and not graph.is_switch(link.tail):
         shaping = replace(shaping, shaper="htb", queue=max(shaping.queue, HOST_QUEUE_BYTES))
@@ -212,8 +212,9 @@ def _shaped_link(graph, number, shaping):
 def shaped(device, rate, shaping):
     """tc commands that make a device as fast as its link, with a finite queue before it.
 
-    htb: two classes, short packets first. Without that, acknowledgements wait behind the data of the other direction
-    and every connection runs at half speed. tbf: one first-in-first-out queue, as in a cheap switch.
+    htb: two classes, TCP's packets without data first: those as long as their headers, with up to four blocks of SACK, time
+    stamps being off. Behind the data of the other direction acknowledgements would halve the speed of every connection.
+    Short data must not go first: it would overtake its own connection's data, which TCP takes for a loss. tbf: one first-in-first-out queue, as in a cheap switch.
     """
     bits = f"{int(rate)}bit"
     if shaping.shaper == "tbf":
@@ -236,8 +237,11 @@ def shaped(device, rate, shaping):
             lines.append(_netem(device, f"1:{minor}", f"{minor}:", rate, shaping))
         else:
             lines.append(f"qdisc add dev {device} parent 1:{minor} handle {minor}: bfifo limit {shaping.queue}")
-    # IP packets shorter than 128 bytes: total length, at byte 2 of the header
-    lines.append(f"filter add dev {device} parent 1: protocol ip prio 1 u32 match u16 0 0xff80 at 2 flowid 1:10")
+    for words in (5, 8, 10, 12, 14):
+        lines.append(
+            f"filter add dev {device} parent 1: protocol ip prio 1 u32 match u8 0x45 0xff at 0 match u8 6 0xff at 9 "
+            f"match u16 {20 + 4 * words} 0xffff at 2 match u8 {words << 4:#x} 0xf0 at 32 flowid 1:10"
+        )
     return lines
 
 

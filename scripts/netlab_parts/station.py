@@ -24,7 +24,7 @@ SETTINGS = {
     "net/ipv6/conf/all/disable_ipv6": "1",
     "net/ipv6/conf/default/disable_ipv6": "1",
     "net/ipv4/tcp_congestion_control": "reno",  # allowed in every namespace
-    # Short packets go first, so acknowledgements overtake data, and time stamps would call that data old and drop it.
+    # Acknowledgements overtake data, and time stamps would call that data old and drop it.
     "net/ipv4/tcp_timestamps": "0",
     "net/ipv4/tcp_slow_start_after_idle": "0",
     "net/ipv4/tcp_no_metrics_save": "1",
