@@ -45,7 +45,8 @@ def _shaping_options(parser):
     parser.add_argument("--delay", help="of every link, such as 0.1ms; needs netem")
     queue = "bytes that wait before a link (a host's own link into a switch: at least 4m); default %(default)s: never drops"
     parser.add_argument("--queue", default="4m", help=queue)
-    parser.add_argument("--shaper", choices=("htb", "tbf"), default="htb", help="htb: acknowledgements first; tbf: one plain queue")
+    shaper = "htb: acknowledgements first; tbf: one plain queue"
+    parser.add_argument("--shaper", choices=("htb", "tbf"), default="htb", help=shaper)
 
 
 def _network_options(parser):

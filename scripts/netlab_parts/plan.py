@@ -214,7 +214,9 @@ def shaped(device, rate, shaping):
 
     htb: two classes, TCP's packets without data first: those as long as their headers, with up to four blocks of SACK, time
     stamps being off. Behind the data of the other direction acknowledgements would halve the speed of every connection.
-    Short data must not go first: it would overtake its own connection's data, which TCP takes for a loss. tbf: one first-in-first-out queue, as in a cheap switch.
+    Short data must not go first: it would overtake its own connection's data, which TCP takes for a loss.
+
+    tbf: one first-in-first-out queue, as in a cheap switch.
     """
     bits = f"{int(rate)}bit"
     if shaping.shaper == "tbf":

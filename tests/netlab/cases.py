@@ -174,7 +174,8 @@ def order_is_kept():
     """Short packets with data stay behind the long ones of their connection; TCP would take an overtaken packet for lost."""
     netlab("up", "ring:3", "--rate", "5mbit")
     # An end of record keeps the kernel from filling a short packet up with what follows.
-    mixed = SEND.replace("s.sendall(bytes(16384))", "s.sendall(bytes(16384), socket.MSG_EOR); s.sendall(bytes(40), socket.MSG_EOR)")
+    records = "s.sendall(bytes(16384), socket.MSG_EOR); s.sendall(bytes(40), socket.MSG_EOR)"
+    mixed = SEND.replace("s.sendall(bytes(16384))", records)
     assert mixed.count("MSG_EOR") == 2
     assert _goodput("n0", "n1", "10.100.0.1", mixed) > 4e6
     counted = netlab("exec", "n0", "--", "nstat", "-asz", "TcpExtTCPSACKReorder", "TcpRetransSegs").stdout
