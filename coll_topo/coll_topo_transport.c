@@ -190,5 +190,6 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .say = mca_coll_topo_say,
         .previous = "the next component",
         .transport_error = MPI_ERR_OTHER,
+        .truncation_error = MPI_ERR_TRUNCATE,
     };
 }

@@ -75,6 +75,7 @@ typedef struct colltopo_callbacks {
   const char* previous;
   /* The error code of messages that are colltopo's own (transport ucx), such as MPI_ERR_OTHER; not 0. */
   int transport_error;
+  int truncation_error; /* the same for one that is longer than its receiver expects, such as MPI_ERR_TRUNCATE */
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */

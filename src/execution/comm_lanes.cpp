@@ -66,7 +66,9 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
   if (set == nullptr && fault.empty()) fault = "transport ucx cannot be had";
   if (set != nullptr) {
     transport_ = std::make_unique<LaneTransport>(
-        *calls, set, setting, LaneTransport::Place{rank_, ranks_, 0, callbacks_.transport_error, &node_of}, lent_);
+        *calls, set, setting,
+        LaneTransport::Place{rank_, ranks_, 0, callbacks_.transport_error, callbacks_.truncation_error, &node_of},
+        lent_);
   }
   if (!all_good(fault, 0, remark)) {
     transport_.reset();

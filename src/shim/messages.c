@@ -232,4 +232,5 @@ const colltopo_callbacks shim_callbacks = {
     .say = say,
     .previous = "the MPI library",
     .transport_error = MPI_ERR_OTHER,
+    .truncation_error = MPI_ERR_TRUNCATE,
 };

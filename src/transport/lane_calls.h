@@ -19,6 +19,9 @@ struct LaneFault {
   char text[480];
 };
 
+/// What a receive returns when the message was longer.
+inline constexpr int k_lane_truncated = 1;
+
 /// Requests are null once complete. Calls that return int: 0, or not 0 with the request null.
 struct LaneCalls {
   std::uint32_t version;
@@ -58,7 +61,7 @@ struct LaneCalls {
   void (*listen_end)(LaneFault* heard);
 };
 
-inline constexpr std::uint32_t k_lane_calls_version = 1;
+inline constexpr std::uint32_t k_lane_calls_version = 2;
 /// The one symbol of the library: const LaneCalls* colltopo_lane_calls(void).
 inline constexpr const char* k_lane_calls_symbol = "colltopo_lane_calls";
 

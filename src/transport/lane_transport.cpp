@@ -176,17 +176,20 @@ int LaneTransport::send(const std::byte* data, std::size_t bytes, Rank peer, Lan
   const auto to = static_cast<std::size_t>(peer);
   const std::uint64_t tag = message_tag(place_.number, place_.rank, sent_[to]++);
   const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, until_received_, request);
-  return code == 0 ? 0 : place_.error_code;
+  return code == 0 ? 0 : code_of(code);
 }
 
 int LaneTransport::recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
   const std::uint64_t tag = message_tag(place_.number, peer, received_[static_cast<std::size_t>(peer)]++);
   const Lane ours = setting_.serving(lane);
   const int code = calls_.recv(set_, ours, data, bytes, tag, endpoint(peer, ours), request);
-  return code == 0 ? 0 : place_.error_code;
+  return code == 0 ? 0 : code_of(code);
 }
 
-int LaneTransport::test(Request* request) noexcept { return calls_.test(request) == 0 ? 0 : place_.error_code; }
+int LaneTransport::test(Request* request) noexcept {
+  const int code = calls_.test(request);
+  return code == 0 ? 0 : code_of(code);
+}
 
 void LaneTransport::progress() noexcept {
   bool moved = false;

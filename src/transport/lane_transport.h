@@ -21,6 +21,7 @@ class LaneTransport final : public Transport {
     Rank rank = 0, ranks = 1;
     std::int32_t number = 0;                    // of the communicator, for tags
     int error_code = 1;                         // what failures are returned as
+    int truncation_code = 1;                    // the same for messages that are too long
     const std::vector<int>* node_of = nullptr;  // [rank]
   };
   /// `lent` moves MPI on. Takes one use of `set`.
@@ -65,6 +66,9 @@ class LaneTransport final : public Transport {
                       static_cast<std::size_t>(lane)];
   }
   void use(Lane lane);
+  int code_of(int failure) const noexcept {
+    return failure == k_lane_truncated ? place_.truncation_code : place_.error_code;
+  }
   bool connect(Rank peer, Lane lane, std::string* fault);
   std::string try_endpoints(std::vector<Trial>& trials, double time_limit_s);
   std::string fault_of(const Trial& trial);

@@ -68,6 +68,7 @@ serves)
   served 4 --mca coll_topo_lanes shared "$program" served "file:$scratch/four.sched"
   served 4 --mca coll_topo_lanes device:lo,lo "$program" served "file:$scratch/four.sched"
   served 4 --mca coll_topo_segment_bytes 4K "$program" served linear
+  served 3 "$build/bin/mpi_errors"
   # Through shared memory, as UCX would by itself.
   UCX_TLS=all UCX_NET_DEVICES=all served 3 "$program" served linear
   ;;

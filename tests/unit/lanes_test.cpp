@@ -290,8 +290,9 @@ struct Job {
     for (Rank rank = 0; rank < k_ranks; ++rank) {
       sets.push_back(std::make_unique<LaneSet>());
       sets.back()->rank = rank;
-      transports.push_back(std::make_unique<LaneTransport>(
-          calls, sets.back().get(), lane_setting(lanes), LaneTransport::Place{rank, k_ranks, 3, 16, &node_of}, silent));
+      transports.push_back(std::make_unique<LaneTransport>(calls, sets.back().get(), lane_setting(lanes),
+                                                           LaneTransport::Place{rank, k_ranks, 3, 16, 15, &node_of},
+                                                           silent));
     }
     const std::size_t block = transports[0]->address_bytes();
     std::vector<std::byte> blocks;

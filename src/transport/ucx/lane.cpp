@@ -80,7 +80,10 @@ LaneEndpoint* Lane::connect(const std::string& address, bool same_node, std::str
 
 int Lane::started(ucs_status_ptr_t pointer, const LaneEndpoint* from, bool errors_matter, void** request) {
   *request = nullptr;
-  if (UCS_PTR_IS_ERR(pointer)) return errors_matter ? UCS_PTR_STATUS(pointer) : 0;
+  if (UCS_PTR_IS_ERR(pointer)) {
+    const ucs_status_t status = UCS_PTR_STATUS(pointer);
+    return !errors_matter ? 0 : status == UCS_ERR_MESSAGE_TRUNCATED ? k_lane_truncated : status;
+  }
   if (pointer == nullptr) return 0;
   *static_cast<Mark*>(pointer) = {this, from, errors_matter};
   *request = pointer;

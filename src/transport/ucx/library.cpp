@@ -94,7 +94,7 @@ int test(void** request) {
   const Mark mark = *static_cast<const Mark*>(*request);
   mark.lane->release(*request);
   *request = nullptr;
-  return mark.errors_matter ? status : 0;
+  return !mark.errors_matter ? 0 : status == UCS_ERR_MESSAGE_TRUNCATED ? k_lane_truncated : status;
 }
 
 // True when all completed in time.
