@@ -38,8 +38,7 @@ std::vector<std::vector<bool>> narrowest_cuts(NodeId hosts, std::span<const Capa
     if (outside > 1 && outside < hosts) cuts.push_back(std::move(inside));
   }
   std::ranges::sort(cuts);
-  const auto same = std::ranges::unique(cuts);
-  cuts.erase(same.begin(), same.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   return cuts;
 }
 
