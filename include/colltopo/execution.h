@@ -34,7 +34,7 @@ enum class SegmentOrder : std::uint8_t { op_by_op, slot_by_slot };
 /// Bytes that are copied or reduced at most before messages are looked at again (an element at least): some 20
 /// microseconds, in which a link of 100 Gb/s moves twice as much. k_no_stretch: where ranks copy messages themselves,
 /// as within a node, a look in the middle of a reduction only delays what others wait for.
-inline constexpr std::size_t k_stretch = 128 * 1024;
+inline constexpr std::size_t k_stretch = std::size_t{128} * 1024;
 inline constexpr std::size_t k_no_stretch = ~std::size_t{0};
 
 /// What a call needs besides its buffers; binding again with equal values costs nothing.

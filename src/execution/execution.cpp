@@ -223,7 +223,7 @@ void Execution::number_stages() {
       stages_.push_back(program.op(op).step + static_cast<Step>(segment));
   }
   std::ranges::sort(stages_);
-  stages_.erase(std::ranges::unique(stages_).begin(), stages_.end());
+  stages_.erase(std::unique(stages_.begin(), stages_.end()), stages_.end());
   stage_sizes_.assign(stages_.size(), 0);
   for (const Instance& instance : instances_)
     if (const std::uint32_t stage = stage_of(instance); stage != k_no_instance) ++stage_sizes_[stage];
