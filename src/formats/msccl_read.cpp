@@ -1,9 +1,4 @@
 // An MSCCL algorithm as a schedule: its steps take their turns, and what they move is placed in our buffers.
-//
-// MSCCL's chunks are all of one size, so any fits anywhere; ours differ by an element, so a value may only lie where
-// its size class fits (docs/schedule.md, 4). Each value is therefore followed: what is written to `o` lies in output
-// where that is its place in the end, and otherwise, like what is written to `i` or `s`, in a scratch slot of its
-// class. In an in-place algorithm `i` and `o` are one memory, and its first values are read from input.
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -13,6 +8,7 @@
 
 #include "colltopo/formats.h"
 #include "colltopo/verify.h"
+#include "formats/gpu_memory.h"
 #include "formats/msccl_order.h"
 #include "import/source.h"
 #include "import/xml.h"
@@ -28,13 +24,6 @@ struct Reading {
   // MSCCL buffers what is sent, so a receive may write where a send reads that waits for it. With every such message
   // received into scratch of its own, no receive waits.
   bool receives_aside = false;
-};
-
-/// A chunk of ours and the class of the value in it.
-struct Value {
-  Buffer buffer = Buffer::input;
-  Chunk chunk = 0;
-  Chunk size_class = 0;
 };
 
 struct PlacedOp {
@@ -55,88 +44,6 @@ Runs runs_of(const std::vector<Value>& values) {
   }
   return runs;
 }
-
-/// What one GPU remembers, by MSCCL's names for its memory.
-class GpuMemory {
- public:
-  GpuMemory(const Shape& shape, Rank rank, bool in_place) : shape_(shape), rank_(rank), in_place_(in_place) {}
-
-  /// Chunks of a buffer that mean something.
-  Chunk size(Memory memory) const {
-    const Chunk whole = rooted(shape_.collective) ? shape_.chunks : shape_.ranks * shape_.chunks;
-    const bool shard = (memory == Memory::input && shape_.collective == Collective::allgather) ||
-                       (memory == Memory::output && shape_.collective == Collective::reduce_scatter);
-    return shard && !in_place_ ? shape_.chunks : whole;
-  }
-
-  using Cell = std::int64_t;
-  Cell cell(Memory memory, Chunk chunk) const {
-    if (memory == Memory::scratch) return (Cell{2} << 40) + chunk;
-    if (!in_place_) return (memory == Memory::input ? Cell{0} : Cell{1} << 40) + chunk;
-    const bool shard = (memory == Memory::input && shape_.collective == Collective::allgather) ||
-                       (memory == Memory::output && shape_.collective == Collective::reduce_scatter);
-    return (Cell{1} << 40) + chunk + (shard ? rank_ * shape_.chunks : 0);
-  }
-
-  /// Null when nothing has been written there.
-  const Value* value(Cell cell) {
-    const auto known = values_.find(cell);
-    if (known != values_.end()) return &known->second;
-    const Chunk chunk = first_value(cell);
-    if (chunk < 0) return nullptr;
-    return &(values_[cell] = {Buffer::input, chunk, shape_.input_class(rank_, chunk)});
-  }
-  void set(Cell cell, const Value& value) { values_[cell] = value; }
-
-  /// Where a value of this class lies when it is written to the cell.
-  Value home(Cell cell, Chunk size_class) {
-    const Chunk chunk = output_chunk(cell);
-    if (chunk >= 0 && shape_.output_class(rank_, chunk) == size_class) return {Buffer::output, chunk, size_class};
-    return slot(cell, size_class);
-  }
-
-  /// A scratch slot that `owner` alone has.
-  Value slot(std::int64_t owner, Chunk size_class) {
-    const auto [known, made] = slots_.try_emplace({owner, size_class}, 0);
-    if (made) known->second = next_slot_[size_class]++ * shape_.classes() + size_class;
-    return {Buffer::scratch, known->second, size_class};
-  }
-
-  /// In place: what has been its own output from the beginning.
-  void keep_first_values(std::vector<Value>& from, std::vector<Value>& to) {
-    if (!in_place_) return;
-    for (Chunk chunk = 0; chunk < shape_.output_chunks(rank_); ++chunk) {
-      const Cell at = cell(Memory::output, chunk);
-      const Value* const held = value(at);
-      if (held == nullptr || held->buffer != Buffer::input) continue;
-      const Value target = home(at, held->size_class);
-      if (target.buffer != Buffer::output) continue;
-      from.push_back(*held);
-      to.push_back(target);
-    }
-  }
-
- private:
-  /// The input chunk that a cell holds before anything is written to it; -1: none.
-  Chunk first_value(Cell cell) const {
-    Cell chunk = cell - (in_place_ ? Cell{1} << 40 : 0);
-    if (in_place_ && shape_.collective == Collective::allgather) chunk -= Cell{rank_} * shape_.chunks;
-    return chunk >= 0 && chunk < shape_.input_chunks(rank_) ? static_cast<Chunk>(chunk) : -1;
-  }
-  /// The output chunk that a cell is in the end; -1: none.
-  Chunk output_chunk(Cell cell) const {
-    Cell chunk = cell - (Cell{1} << 40);
-    if (in_place_ && shape_.collective == Collective::reduce_scatter) chunk -= Cell{rank_} * shape_.chunks;
-    return chunk >= 0 && chunk < shape_.output_chunks(rank_) ? static_cast<Chunk>(chunk) : -1;
-  }
-
-  const Shape& shape_;
-  Rank rank_;
-  bool in_place_;
-  std::unordered_map<Cell, Value> values_;
-  std::map<std::pair<std::int64_t, Chunk>, Chunk> slots_;
-  std::unordered_map<Chunk, Chunk> next_slot_;  // [class]
-};
 
 class Placement {
  public:
@@ -431,11 +338,16 @@ Shape shape_of(const Algorithm& algorithm, const std::string& file, Chunk& split
     shape.root = root_of(algorithm, file);
     return shape;
   }
+  constexpr std::int64_t k_most = 1 << 24;
   if (algorithm.collective == Collective::allreduce) {
     const std::int64_t chunks = std::lcm(std::int64_t{algorithm.chunks}, std::int64_t{ranks});
-    if (chunks > 1 << 24)
+    if (chunks > k_most)
       throw Error(fmt::format("{}: nchunksperloop {} for {} gpus: {} chunks are needed; expected at most {}", file,
-                              algorithm.chunks, ranks, chunks, 1 << 24));
+                              algorithm.chunks, ranks, chunks, k_most));
+    for (const Gpu& gpu : algorithm.gpus)
+      if (gpu.scratch > k_most / (chunks / algorithm.chunks))
+        throw Error(fmt::format("{}: s_chunks {}, each of which is cut in {}; expected at most {} in all", file,
+                                gpu.scratch, chunks / algorithm.chunks, k_most));
     split = static_cast<Chunk>(chunks / algorithm.chunks);
     shape.chunks = static_cast<Chunk>(chunks / ranks);
     return shape;
