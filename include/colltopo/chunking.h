@@ -43,9 +43,9 @@ struct ChunkCounts {
   double loss() const { return time_before > 0 ? time / time_before - 1 : 0; }
 };
 
-/// At most `most` chunks per shard, or exactly `most` when `exactly`. Throws Error when `most` is less than 1 or a
-/// pair's weights do not sum to 1.
-ChunkCounts whole_chunks(const Shares& shares, Chunk most, bool exactly = false);
+/// At most `most` chunks per shard, or exactly `most` when `exactly`; the fewest that lose no more than `loss`. Throws
+/// Error when `most` is less than 1 or a pair's weights do not sum to 1.
+ChunkCounts whole_chunks(const Shares& shares, Chunk most, bool exactly = false, double loss = k_negligible_loss);
 
 /// The smallest C <= most of which all weights are multiples of 1/C, within rounding; 0: there is none.
 Chunk common_chunks(std::span<const double> weights, Chunk most);
@@ -59,6 +59,8 @@ struct Chunked {
   double loss() const { return time_before > 0 ? time / time_before - 1 : 0; }
 };
 
-Chunked chunked(const Topology& topology, const Routing& routing, Chunk most = k_most_chunks_default);
+/// `loss`: what may be lost for the sake of fewer chunks.
+Chunked chunked(const Topology& topology, const Routing& routing, Chunk most = k_most_chunks_default,
+                double loss = k_negligible_loss);
 
 }  // namespace colltopo

@@ -66,6 +66,9 @@ std::string routing_fault(const Topology& topology, const Routing& routing, doub
 /// pairs that have none left, or are new, take a shortest path. Throws Error when there is none.
 Routing carried_over(const Topology& before, const Routing& routing, const Topology& after);
 
+/// Lengths of the links of `before` for those of `after`: nodes are matched by name, links that are new get 0.
+std::vector<double> carried_over(const Topology& before, std::span<const double> lengths, const Topology& after);
+
 /// Both sides of the optimum. All times are for unit demand between every ordered pair of hosts: time = 1/F.
 struct FlowBound {
   double time = 0;                 // of the flow at hand: an upper bound

@@ -22,11 +22,12 @@ struct SynthesisOptions {
   int threads = 0;                                           // 0: all cores
   bool symmetry = true;                                      // use automorphisms where that is exact
   std::uint32_t seed = 1;
-  PathSet path_set = PathSet::disjoint;  // mcf-path, ilp
-  int most_links = 0;                    // of a path, for PathSet::bounded; 0: the diameter plus 1
-  double epsilon = 0.05;                 // fptas
-  const Routing* start = nullptr;        // a routing of the same hosts to begin with (warm start)
-  Team* team = nullptr;                  // to share the work with: methods that `spread`; nullptr: alone
+  PathSet path_set = PathSet::disjoint;        // mcf-path, ilp
+  int most_links = 0;                          // of a path, for PathSet::bounded; 0: the diameter plus 1
+  double epsilon = 0.05;                       // fptas
+  const Routing* start = nullptr;              // a routing of the same hosts to begin with (warm start)
+  std::span<const double> start_lengths = {};  // mcf: [link] lengths that proved how good `start` was; empty: unknown
+  Team* team = nullptr;                        // to share the work with: methods that `spread`; nullptr: alone
   /// Called now and then with the bounds so far, for people who wait.
   std::function<void(const FlowBound& bound)> progress = {};
 };

@@ -35,6 +35,8 @@ struct GenerateArguments {
   std::string layers = "lash-sequential";
   std::string from;           // a schedule to begin with
   std::string from_topology;  // what it was made for, where that cannot be told
+  std::string from_lengths;   // what proved it
+  std::string lengths;        // file to write: what proves the bound
 
   // Trees.
   std::string trees;  // per host; a number, optimum or few; empty: optimum unless that needs very many

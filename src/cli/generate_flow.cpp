@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/certificate.h"
 #include "colltopo/chunking.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
@@ -90,12 +91,22 @@ double time_of(const Schedule& schedule, const Topology& topology) {
   return s_per_byte * slowest;
 }
 
-void report_time(Report& report, double achieved, double bound) {
+void report_time(Report& report, double achieved, const FlowFigures& figures) {
+  const double bound = figures.bound;
   const double gap = bound > 0 ? achieved / bound - 1 : 0;
   report.add("F", achieved > 0 ? 1 / achieved : 0, fmt::format("{:.8g}", achieved > 0 ? 1 / achieved : 0))
       .add("achieved", achieved, fmt::format("{:.8g} shards over the slowest link's bandwidth (1/F)", achieved))
       .add("bound", bound, fmt::format("{:.8g}", bound))
       .add("gap", gap, fmt::format("{:.2f}%", 100 * gap));
+  if (figures.gap_asked < 0) return;
+  // As it was asked for, with room for the last digits of both sides.
+  const bool met = gap <= figures.gap_asked + 1e-9;
+  report.add_hidden("gap_asked", figures.gap_asked).add_hidden("gap_met", met);
+  if (!met)
+    report.add("missed", gap - figures.gap_asked,
+               fmt::format("the gap asked for, {:g}%: the flow has {:.3g}%, whole chunks change that by {:.3g}%",
+                           100 * figures.gap_asked, 100 * ((1 + gap) / (1 + figures.chunk_loss) - 1),
+                           100 * figures.chunk_loss));
 }
 
 }  // namespace
@@ -124,12 +135,19 @@ Topology flow_topology(const Generation& generation) {
   return topology;
 }
 
-Routing start_of(const GenerateArguments& arguments, const Topology& topology) {
+FlowStart start_of(const GenerateArguments& arguments, const Topology& topology) {
+  if (arguments.from.empty() && !arguments.from_lengths.empty())
+    throw Error(fmt::format("--from-lengths {}: without --from; expected the schedule that these lengths belong to",
+                            arguments.from_lengths));
   if (arguments.from.empty()) return {};
   const Schedule start = schedule_argument(arguments.from);
   if (start.routes.empty())
     throw Error(fmt::format("--from {}: it has no routes; expected a schedule of routes", arguments.from));
-  return carried_over(topology_of_start(start, arguments, topology), routing_of(start), topology);
+  const Topology before = topology_of_start(start, arguments, topology);
+  FlowStart carried{carried_over(before, routing_of(start), topology), {}};
+  if (!arguments.from_lengths.empty())
+    carried.lengths = carried_over(before, read_certificate(arguments.from_lengths, before).lengths, topology);
+  return carried;
 }
 
 void finish(Generation& generation, Schedule schedule, const Topology& topology, LayerMethod method,
@@ -160,7 +178,7 @@ void finish(Generation& generation, Schedule schedule, const Topology& topology,
     return generation.end();
   }
   const double achieved = time_of(schedule, topology);
-  report_time(report, achieved, figures.bound);
+  report_time(report, achieved, figures);
   report.add("solve_seconds", figures.solve_s, seconds_text(figures.solve_s)).add("verified", true);
   schedule.bound =
       fmt::format("all-to-all time {:.8g}, at least {:.8g} shards over the slowest link", achieved, figures.bound);
@@ -201,6 +219,10 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
       ->capture_default_str()
       ->group(group);
   command.add_option("--from", arguments.from, "A schedule to begin with: of this network or of it unbroken")
+      ->group(group);
+  command.add_option("--from-lengths", arguments.from_lengths, "mcf: what --lengths wrote when --from was made")
+      ->group(group);
+  command.add_option("--lengths", arguments.lengths, "File for the lengths of links that prove the bound")
       ->group(group);
   command.add_option("--from-topology", arguments.from_topology, "What --from was made for, if it is another network")
       ->group(group);

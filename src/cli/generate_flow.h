@@ -23,13 +23,18 @@ FlowRequest flow_request(const GenerateArguments& arguments, Generation& generat
 /// The network, of at least two hosts that all reach each other.
 Topology flow_topology(const Generation& generation);
 
-/// The routing of --from on the network at hand; empty without --from.
-Routing start_of(const GenerateArguments& arguments, const Topology& topology);
+/// Of --from and --from-lengths, on the network at hand; empty where they are not given.
+struct FlowStart {
+  Routing routing;
+  std::vector<double> lengths;  // [link]
+};
+FlowStart start_of(const GenerateArguments& arguments, const Topology& topology);
 
 /// How the schedule came about.
 struct FlowFigures {
   double bound = 0;  // the least time of an all-to-all
   double chunk_loss = 0;
+  double gap_asked = -1;  // of the schedule; negative: the method has none
   double solve_s = 0;
 };
 

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/certificate.h"
 #include "cli/generate_flow.h"
 #include "colltopo/error.h"
 #include "colltopo/routed.h"
@@ -13,6 +14,9 @@
 namespace colltopo::cli {
 
 namespace {
+
+// The method whose schedules come as near the optimum as --gap says; others are limited by more than that.
+constexpr std::string_view k_to_a_gap = "mcf";
 
 Synthesis solve(const RoutingMethod& method, SynthesisOptions options, const Topology& topology) {
   Synthesis synthesis = method.make(topology, options);
@@ -30,7 +34,7 @@ struct Task {
   FlowRequest request;
   Topology topology;
   const RoutingMethod* method = nullptr;
-  Routing start;
+  FlowStart start;
 };
 
 Task task_of(const GenerateArguments& arguments, Generation& generation) {
@@ -66,7 +70,8 @@ Task agreed_task_of(const GenerateArguments& arguments, Generation& generation, 
 /// All members of a team together; what one of them cannot go on from is the end of all.
 Synthesis solve_together(const Task& task, ProcessTeam* team) {
   SynthesisOptions options = task.request.synthesis;
-  if (task.start.paths() > 0) options.start = &task.start;
+  if (task.start.routing.paths() > 0) options.start = &task.start.routing;
+  options.start_lengths = task.start.lengths;
   if (team == nullptr) return solve(*task.method, options, task.topology);
   options.team = team;
   if (options.threads == 0) options.threads = threads_of(launch());
@@ -107,8 +112,15 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
   figures.bound = synthesis.bound.time_lower;
   task.start = {};
 
+  if (!arguments.lengths.empty()) write_output(arguments.lengths, lengths_file(topology, synthesis.bound), session);
+
   progress.show("cutting shards into chunks");
-  const Chunked chunks = chunked(topology, synthesis.routing, request.most_chunks);
+  double loss = k_negligible_loss;
+  if (task.method->name == k_to_a_gap) {  // the schedule's: chunks may lose what the flow has left of it
+    figures.gap_asked = request.synthesis.gap;
+    loss = std::clamp(figures.bound * (1 + request.synthesis.gap) / synthesis.bound.time - 1, 0.0, loss);
+  }
+  const Chunked chunks = chunked(topology, synthesis.routing, request.most_chunks, loss);
   synthesis.routing = {};
   figures.chunk_loss = chunks.loss();
   progress.show("lowering");

@@ -40,6 +40,14 @@ std::vector<LinkId> links_by_ends(const Topology& before, const Topology& after,
 
 }  // namespace
 
+std::vector<double> carried_over(const Topology& before, std::span<const double> lengths, const Topology& after) {
+  const std::vector<LinkId> links = links_by_ends(before, after, nodes_by_name(before, after));
+  std::vector<double> result(after.links().size(), 0);
+  for (std::size_t link = 0; link < links.size(); ++link)
+    if (links[link] >= 0) result[static_cast<std::size_t>(links[link])] = lengths[link];
+  return result;
+}
+
 Routing carried_over(const Topology& before, const Routing& routing, const Topology& after) {
   const std::vector<NodeId> nodes = nodes_by_name(before, after);
   const std::vector<LinkId> links = links_by_ends(before, after, nodes);

@@ -281,7 +281,7 @@ Chunk common_chunks(std::span<const double> weights, Chunk most) {
   return chunks;
 }
 
-ChunkCounts whole_chunks(const Shares& shares, Chunk most, bool exactly) {
+ChunkCounts whole_chunks(const Shares& shares, Chunk most, bool exactly, double loss) {
   require_shares(shares, most);
   const std::vector<std::size_t> split = split_pairs(shares);
   const PathsOver over(shares, split);
@@ -300,12 +300,12 @@ ChunkCounts whole_chunks(const Shares& shares, Chunk most, bool exactly) {
   for (const Chunk chunks : candidates(most)) {
     ChunkCounts next = rounded(chunks, true);
     if (best.counts.empty() || next.time < best.time) best = std::move(next);
-    if (best.loss() <= k_negligible_loss) break;
+    if (best.loss() <= loss) break;
   }
   return best;
 }
 
-Chunked chunked(const Topology& topology, const Routing& routing, Chunk most) {
+Chunked chunked(const Topology& topology, const Routing& routing, Chunk most, double loss) {
   Shares shares;
   shares.capacity = capacities(topology);
   shares.weights.reserve(routing.paths());
@@ -319,7 +319,7 @@ Chunked chunked(const Topology& topology, const Routing& routing, Chunk most) {
     shares.resources.push_back(path.links);
   }
   if (routing.paths() > 0) shares.end_pair();
-  const ChunkCounts counts = whole_chunks(shares, most);
+  const ChunkCounts counts = whole_chunks(shares, most, false, loss);
 
   Chunked result{counts.chunks, Routing(routing.hosts()), counts.time_before, counts.time};
   result.routing.reserve(routing.paths(), routing.links());

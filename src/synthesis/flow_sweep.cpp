@@ -31,6 +31,12 @@ bool leads(const Topology& topology, const WeightedPath& path) {
   return at == path.target;
 }
 
+void copy_pair(const PathPool& from, NodeId target, PathPool& to) {
+  for (std::size_t path = from.first(target); path < from.first(target + 1); ++path)
+    to.add(from.weight(path), from.links(path));
+  to.end_target();
+}
+
 }  // namespace
 
 FlowSweep::FlowSweep(const FlowInstance& instance, const SynthesisOptions& options)
@@ -131,6 +137,12 @@ double FlowSweep::sweep_with_new_paths(std::span<const double> class_lengths) {
   return sum_over(team_, std::accumulate(sums.begin(), sums.end(), 0.0));
 }
 
+void FlowSweep::sweep_over(const std::vector<bool>& classes) {
+  sweep([&](std::size_t source, Desk& desk, LinkPotential& potential) {
+    renew_pairs_over(classes, source, desk, potential);
+  });
+}
+
 void FlowSweep::sweep_pools() {
   sweep([&](std::size_t source, Desk& desk, LinkPotential& potential) { balance_pool(source, desk, potential); });
 }
@@ -189,6 +201,53 @@ double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_l
   return distances * multiplicity;
 }
 
+void FlowSweep::renew_pairs_over(const std::vector<bool>& classes, std::size_t source, Desk& desk,
+                                 LinkPotential& potential) {
+  PathPool& pool = pools_[source];
+  const auto is_over = [&](NodeId target) {
+    for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
+      for (const LinkId link : pool.links(path))
+        if (classes[static_cast<std::size_t>(instance_.link_class[static_cast<std::size_t>(link)])]) return true;
+    return false;
+  };
+  bool grown = false;
+  for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
+    const bool over = is_over(target);
+    if (over && !grown) {
+      grown = true;
+      grow(source, potential.lengths(), desk);
+      desk.fresh.clear();
+      for (NodeId before = 0; before < target; ++before) copy_pair(pool, before, desk.fresh);
+    }
+    if (!grown) continue;
+    if (over)
+      renew_pair(source, target, desk, potential);
+    else
+      copy_pair(pool, target, desk.fresh);
+  }
+  if (grown) pool = desk.fresh;
+}
+
+void FlowSweep::renew_pair(std::size_t source, NodeId target, Desk& desk, LinkPotential& potential) {
+  const PathPool& pool = pools_[source];
+  desk.candidates.clear();
+  double shortest = std::numeric_limits<double>::infinity();
+  for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path) {
+    const double length = desk.step.length(pool.links(path), potential);
+    desk.candidates.push_back({pool.links(path), pool.weight(path), length});
+    shortest = std::min(shortest, length);
+  }
+  const std::span<const LinkId> links = desk.tree.path(target);
+  const double length = desk.step.length(links, potential);
+  if (length < shortest * (1 - k_worth_adding)) desk.candidates.push_back({links, 0, length});
+  const double reach = std::min(length, shortest);
+  if (desk.candidates.size() > 1) desk.step.balance(desk.candidates, instance_.multiplicity[source], potential);
+  for (const Candidate& candidate : desk.candidates)
+    if (candidate.weight > 0 || candidate.length < reach * (1 + k_worth_keeping))
+      desk.fresh.add(candidate.weight, candidate.links);
+  desk.fresh.end_target();
+}
+
 void FlowSweep::balance_pool(std::size_t source, Desk& desk, LinkPotential& potential) {
   PathPool& pool = pools_[source];
   for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
@@ -214,10 +273,16 @@ void FlowSweep::gather_pools() {
   }
 }
 
-std::vector<std::uint64_t> FlowSweep::trees() const {
+FlowSolution FlowSweep::solution(double time_lower, std::vector<double> class_lengths) {
+  FlowSolution solution{routing(), std::move(class_lengths), 0, time_lower};
+  const std::vector<double> loads = class_loads(instance_, solution.routing);
+  for (std::size_t e = 0; e < loads.size(); ++e)
+    solution.time = std::max(solution.time, loads[e] / instance_.class_capacity[e]);
+  solution.time = sum_over(team_, solution.time);  // rank 0 alone has the routing
   std::uint64_t trees = 0;
   for (const Desk& desk : desks_) trees += desk.trees;
-  return counts_by_member(team_, trees);
+  solution.trees = counts_by_member(team_, trees);
+  return solution;
 }
 
 Routing FlowSweep::routing() {

@@ -33,14 +33,16 @@ class FlowSweep {
   /// Shortest paths under `class_lengths` (empty: under the lengths of the moment) join the pools, unused ones leave
   /// them. Returns the sum over pairs of multiplicity * distance.
   double sweep_with_new_paths(std::span<const double> class_lengths);
+  /// The same for the pairs alone that have paths over these classes, under the lengths of the moment.
+  void sweep_over(const std::vector<bool>& classes);
   /// Within the pools: a fraction of the time.
   void sweep_pools();
   /// The sum over pairs of multiplicity * distance under these lengths.
   double sum_of_distances(std::span<const double> class_lengths);
   /// Pools as a routing: on rank 0 of a team, which gets the pools of the others; the others get nothing.
   Routing routing();
-  /// [member of the team] shortest-path trees that it has grown.
-  std::vector<std::uint64_t> trees() const;
+  /// What the flow in hand comes to, with the lengths that prove the bound.
+  FlowSolution solution(double time_lower, std::vector<double> class_lengths);
 
  private:
   struct Desk {  // what a thread works with
@@ -54,6 +56,8 @@ class FlowSweep {
   void sweep(const std::function<void(std::size_t source, Desk& desk, LinkPotential& potential)>& visit);
   void grow(std::size_t source, std::span<const double> class_lengths, Desk& desk);
   double renew_pool(std::size_t source, std::span<const double> class_lengths, Desk& desk, LinkPotential& potential);
+  void renew_pairs_over(const std::vector<bool>& classes, std::size_t source, Desk& desk, LinkPotential& potential);
+  void renew_pair(std::size_t source, NodeId target, Desk& desk, LinkPotential& potential);
   void balance_pool(std::size_t source, Desk& desk, LinkPotential& potential);
 
   void gather_pools();

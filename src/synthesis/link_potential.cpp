@@ -48,6 +48,15 @@ double LinkPotential::volume() const {
 
 void LinkPotential::set_loads(std::span<const double> loads) { load_.assign(loads.begin(), loads.end()); }
 
+void LinkPotential::set_priors(std::span<const double> lengths) {
+  double largest = -INFINITY;
+  for (std::size_t e = 0; e < lengths.size(); ++e) {
+    log_prior_[e] = std::log(lengths[e] * capacity_[e]);
+    largest = std::max(largest, log_prior_[e]);
+  }
+  for (double& prior : log_prior_) prior = std::max(prior - largest, k_log_floor);
+}
+
 void LinkPotential::set(double beta, double time) {
   beta_ = beta;
   time_ = time;
@@ -68,6 +77,10 @@ void LinkPotential::absorb(double floor) {
     largest = std::max(largest, log_prior_[e]);
   }
   for (double& prior : log_prior_) prior = std::max(prior - largest, std::log(floor));
+}
+
+void LinkPotential::absorb_excess() {
+  for (std::size_t e = 0; e < load_.size(); ++e) log_prior_[e] += std::max(0.0, load_[e] * rate_[e] - beta_);
 }
 
 void LinkPotential::add(std::size_t e, double amount) {

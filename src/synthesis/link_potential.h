@@ -28,11 +28,16 @@ class LinkPotential {
   double volume() const;
 
   void set_loads(std::span<const double> loads);
+  /// Priors that make these the lengths where all links are equally busy.
+  void set_priors(std::span<const double> lengths);
   /// Lengths from the loads, exactly.
   void set(double beta, double time);
   /// Lengths become the priors, but none less than `floor` times the largest: a link whose prior has vanished would
   /// look free until it is overloaded.
   void absorb(double floor);
+
+  /// Priors of overloaded classes grow to their lengths; the others keep theirs.
+  void absorb_excess();
 
   /// The class gets `amount` more load, and its length follows.
   void add(std::size_t e, double amount);

@@ -4,11 +4,13 @@
 // Path Gauss-Seidel finds paths, shares and the certificate at once; the interior point takes over where a
 // ten-thousandth is not enough. What is left of the gap is spent on merging the paths of pairs: within 1% of the
 // optimum nearly every pair of a thousand hosts ends with a single path. A team shares the Gauss-Seidel; what comes
-// after it is rank 0's.
+// after it is rank 0's. A routing to start from is mended first, which for a few broken links is all that there is to
+// do.
 #include <algorithm>
 #include <chrono>
 
 #include "synthesis/fewer_paths.h"
+#include "synthesis/mended_flow.h"
 #include "synthesis/methods.h"
 #include "synthesis/path_gauss_seidel.h"
 #include "synthesis/path_interior_point.h"
@@ -18,15 +20,34 @@ namespace colltopo {
 namespace {
 
 constexpr double k_flow_part = 0.6;            // of the gap is the flow's, the rest is for merging
-constexpr double k_flow_part_of_start = 0.9;   // a routing to start from has been merged
+constexpr double k_flow_part_of_start = 0.85;  // a routing to start from has been merged
+constexpr double k_merged_part = 0.9;          // the last tenth is for cutting shards into whole chunks
 constexpr double k_gauss_seidel_gap = 1e-4;    // the interior point is the faster one beyond
 constexpr std::size_t k_most_classes = 12000;  // of an interior point: 1.2 GB for its matrix
 
 std::string refusal(const Topology&, const SynthesisOptions&) { return ""; }
 
+/// From the routing that options have; its gap may be larger than asked for.
+Synthesis mended_synthesis(const FlowInstance& instance, const SynthesisOptions& options) {
+  std::vector<double> lengths(options.start_lengths.begin(), options.start_lengths.end());
+  if (std::all_of(lengths.begin(), lengths.end(), [](double length) { return length == 0; })) {
+    lengths.clear();
+    for (const double capacity : instance.class_capacity) lengths.push_back(1 / capacity);
+  }
+  FlowSolution solution = mended_flow(instance, lengths, options);
+  if (options.team != nullptr && solution.gap() <= options.gap) options.team->leave();
+  return {std::move(solution.routing),
+          {solution.time, solution.time_lower, link_lengths(instance, solution.class_lengths)},
+          0,
+          "",
+          solution.trees};
+}
+
 Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   const FlowInstance instance = whole_instance(topology);
+  if (options.start != nullptr)
+    if (Synthesis mended = mended_synthesis(instance, options); mended.bound.gap() <= options.gap) return mended;
   SynthesisOptions own = options;
   own.gap = (options.start == nullptr ? k_flow_part : k_flow_part_of_start) * options.gap;
   const bool refine = own.gap < k_gauss_seidel_gap && instance.class_capacity.size() <= k_most_classes;
@@ -43,7 +64,8 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   own.seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   if (refine && solution.gap() > own.gap && own.seconds > 0) solution = path_interior_point(instance, solution, own);
 
-  synthesis.routing = with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + options.gap));
+  synthesis.routing =
+      with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + k_merged_part * options.gap));
   synthesis.bound.lengths = link_lengths(instance, solution.class_lengths);
   synthesis.bound.time_lower = solution.time_lower;
   synthesis.bound.loads = link_loads(topology, synthesis.routing);

@@ -18,31 +18,31 @@ constexpr int k_pool_sweeps = 2;  // before the sweep of a fine round that finds
 class Rounds {
  public:
   Rounds(const FlowInstance& instance, const SynthesisOptions& options)
-      : instance_(instance), options_(options), control_(options), flow_(instance, options) {}
+      : options_(options), control_(options), flow_(instance, options) {}
 
   FlowSolution run() {
     begin();
     do {
       const bool fits = control_.fine() ? fine_round() : coarse_round();
-      if (options_.progress) options_.progress({.time = time_, .time_lower = solution_.time_lower, .lengths = {}});
+      if (options_.progress) options_.progress({.time = time_, .time_lower = time_lower_, .lengths = {}});
       control_.sharpen(potential(), gap(), fits);
     } while (!control_.ended(gap(), gap() <= options_.gap));
-    return finish();
+    return flow_.solution(time_lower_, std::move(class_lengths_));
   }
 
  private:
   LinkPotential& potential() { return flow_.potential(); }
-  double gap() const { return time_ / solution_.time_lower - 1; }
+  double gap() const { return time_ / time_lower_ - 1; }
 
   void begin() {
     // Lengths 1 / capacity: the distance bound, which is also the first guess of the time.
     certify(flow_.sum_of_distances(potential().lengths()), potential().lengths(), potential().volume());
     if (options_.start == nullptr) {
-      potential().set(control_.beta(), solution_.time_lower);
+      potential().set(control_.beta(), time_lower_);
     } else {
       flow_.start_from(*options_.start);
       control_.refine();
-      potential().set(control_.beta(), std::max(potential().largest(), solution_.time_lower));
+      potential().set(control_.beta(), std::max(potential().largest(), time_lower_));
     }
     flow_.sweep_with_new_paths({});
   }
@@ -75,27 +75,17 @@ class Rounds {
   }
 
   void certify(double distances, std::span<const double> lengths, double volume) {
-    if (distances / volume <= solution_.time_lower) return;
-    solution_.time_lower = distances / volume;
-    solution_.class_lengths.assign(lengths.begin(), lengths.end());
+    if (distances / volume <= time_lower_) return;
+    time_lower_ = distances / volume;
+    class_lengths_.assign(lengths.begin(), lengths.end());
   }
 
-  FlowSolution finish() {
-    solution_.routing = flow_.routing();
-    const std::vector<double> loads = class_loads(instance_, solution_.routing);
-    for (std::size_t e = 0; e < loads.size(); ++e)
-      solution_.time = std::max(solution_.time, loads[e] / instance_.class_capacity[e]);
-    solution_.time = sum_over(options_.team, solution_.time);  // rank 0 alone has the routing
-    solution_.trees = flow_.trees();
-    return std::move(solution_);
-  }
-
-  const FlowInstance& instance_;
   const SynthesisOptions& options_;
   RoundControl control_;
   FlowSweep flow_;
-  FlowSolution solution_;  // the routing at the end
-  double time_ = 0;        // of the flow in hand
+  double time_ = 0;  // of the flow in hand
+  double time_lower_ = 0;
+  std::vector<double> class_lengths_;  // that prove it
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-/* What a team of processes needs of MPI, for `colltopo generate` under mpirun: a table of C functions, so that the command
- * itself links no MPI. One library per MPI ABI exports `colltopo_team`; the command opens the one that its mpirun needs
- * (src/cli/process_team.cpp). All but abort are collective over the processes of the mpirun. */
+/* What a team of processes needs of MPI, for `colltopo generate` under mpirun: a table of C functions, so that the
+ * command itself links no MPI. One library per MPI ABI exports `colltopo_team`; the command opens the one that its
+ * mpirun needs (src/cli/process_team.cpp). All but abort are collective over the processes of the mpirun. */
 #ifndef COLLTOPO_TEAM_CALLS_H
 #define COLLTOPO_TEAM_CALLS_H
 

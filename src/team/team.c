@@ -15,8 +15,7 @@ static int me, processes;
 static int join(int *rank, int *ranks)
 {
     int provided;
-    if (MPI_SUCCESS != MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided)
-        || provided < MPI_THREAD_FUNNELED) {
+    if (MPI_SUCCESS != MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) || provided < MPI_THREAD_FUNNELED) {
         return 1;
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &me);

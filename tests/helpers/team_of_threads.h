@@ -12,7 +12,8 @@ namespace colltopo {
 
 class TeamOfThreads {
  public:
-  explicit TeamOfThreads(int ranks) : together_(ranks), values_(static_cast<std::size_t>(ranks)), bytes_(values_.size()) {}
+  explicit TeamOfThreads(int ranks)
+      : together_(ranks), values_(static_cast<std::size_t>(ranks)), bytes_(values_.size()) {}
 
   /// Runs `work` once per member, each on a thread of its own, until all have returned.
   void run(const std::function<void(Team& member)>& work) {
@@ -61,7 +62,7 @@ class TeamOfThreads {
   };
 
   std::barrier<> together_;
-  std::vector<std::span<double>> values_;           // [rank]
+  std::vector<std::span<double>> values_;          // [rank]
   std::vector<std::span<const std::byte>> bytes_;  // [rank]
 };
 
