@@ -11,7 +11,8 @@ if [ ! -f "$library" ]; then
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-export UCX_TLS=tcp,self UCX_NET_DEVICES=lo COLLTOPO_TRANSPORT=ucx COLLTOPO_LANES="ports:$port:2" COLLTOPO_VERBOSE=1
+# By variables of our own contexts: MPICH has UCX too, and over TCP its MPI_Finalize can wait for a peer that has left.
+export COLLTOPO_UCX_TLS=tcp,self COLLTOPO_UCX_NET_DEVICES=lo COLLTOPO_TRANSPORT=ucx COLLTOPO_LANES="ports:$port:2" COLLTOPO_VERBOSE=1
 
 fail() {
   echo "FAILED: $*" >&2
