@@ -103,6 +103,12 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   app.add_option("--warmup", options.effort.warmup, "calls before them")
       ->check(CLI::Range(0L, 1000000L))
       ->capture_default_str();
+  app.add_option(
+         "--pause", options.effort.pause_s,
+         "seconds between the barrier and the calls that are timed: where queues are deep, the data of ranks that "
+         "leave it first would hold up its last messages")
+      ->check(CLI::Range(0.0, 10.0))
+      ->capture_default_str();
   app.add_option("--type", options.element, "element type; else the widest of double, int32, int8 that divides BYTES")
       ->transform(CLI::CheckedTransformer(types));
   app.add_option("--op", options.reduction, "reduction")->transform(CLI::CheckedTransformer(reductions));

@@ -1,7 +1,9 @@
 #include "timing.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 namespace colltopo::bench {
 
@@ -12,8 +14,10 @@ constexpr long k_block_calls = 1000;
 constexpr long k_blocks_most = 200;
 constexpr long k_blocks_least = 11;
 
-double block_s(const std::function<void()>& call, long calls, MPI_Comm control) {
+double block_s(const std::function<void()>& call, long calls, double pause_s, MPI_Comm control) {
   MPI_Barrier(control);
+  // Who leaves the barrier first would fill the queues before which the others' last messages of it wait.
+  if (pause_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
   const double begin = MPI_Wtime();
   for (long i = 0; i < calls; ++i) call();
   return (MPI_Wtime() - begin) / static_cast<double>(calls);
@@ -27,7 +31,7 @@ double slowest(double seconds, MPI_Comm control) {
 // Decided from a maximum over ranks: all ranks must make the same number of calls.
 Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control) {
   double call_s = 0;
-  for (const auto& call : calls) call_s = std::max(call_s, slowest(block_s(call, 5, control), control));
+  for (const auto& call : calls) call_s = std::max(call_s, slowest(block_s(call, 5, effort.pause_s, control), control));
   call_s = std::max(call_s, 1e-9);
   Pace pace;
   if (effort.calls > 0) {
@@ -65,7 +69,7 @@ Measured measure(std::span<const std::function<void()>> calls, const Effort& eff
   for (long block = 0; block < pace.blocks; ++block)
     for (std::size_t turn = 0; turn < contenders; ++turn) {
       const std::size_t who = block % 2 == 0 ? turn : contenders - 1 - turn;
-      block_times[who].push_back(block_s(calls[who], pace.calls, control) * 1e6);
+      block_times[who].push_back(block_s(calls[who], pace.calls, effort.pause_s, control) * 1e6);
     }
   for (auto& times : block_times)
     MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_MAX, control);

@@ -17,6 +17,7 @@ struct Effort {
   long calls = 0;
   long warmup = 10;
   double seconds = 0.3;
+  double pause_s = 0;  // between the barrier and each block: for networks in which large messages hold up small ones
 };
 
 struct Pace {

@@ -104,7 +104,7 @@ def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400):
     for name, value in contenders.environment.items():
         command += ["--env", f"{name}={value}"]
     command += ["--", "colltopo-bench", "--collective", collective, "--algorithm", ",".join(contenders.algorithms.values())]
-    command += ["--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations), "--warmup", str(warmup), "--json"]
+    command += ["--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations), "--warmup", str(warmup), "--pause", "0.05", "--json"]
     command += ["--check"] if contenders.check else []
     busy = busy_when_started()
     try:

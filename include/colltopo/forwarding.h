@@ -67,7 +67,7 @@ std::vector<std::string> forwarding_faults(const Schedule& schedule, const Topol
 
 /// How Linux hosts name what the tables speak of.
 struct LinuxNames {
-  std::string device = "l";      // and the link's number: the device into a link, at its tail
+  std::string device = "l";        // and the link's number: the device into a link, at its tail
   std::string network = "10.100";  // node n in plane p has NETWORK with p added to its last octet, then n in two octets
 };
 

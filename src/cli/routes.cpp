@@ -76,11 +76,11 @@ void add_routes(CLI::App& app, Session& session) {
   command->add_option("-o", arguments->output, "Where to write; - is standard output")->capture_default_str();
   command->add_option("--device", arguments->names.device, "linux: devices are called this and the number of the link")
       ->capture_default_str();
-  command
-      ->add_option("--network", arguments->names.network, "linux: first two octets of the addresses of plane 0")
+  command->add_option("--network", arguments->names.network, "linux: first two octets of the addresses of plane 0")
       ->capture_default_str();
-  command->footer("Lane k of the schedule is plane k: one table per destination, in every node. Exit status 1 when the\n"
-                  "tables would not do what the routes say.");
+  command->footer(
+      "Lane k of the schedule is plane k: one table per destination, in every node. Exit status 1 when the\n"
+      "tables would not do what the routes say.");
   command->callback([arguments, &session] { run(*arguments, session); });
 }
 

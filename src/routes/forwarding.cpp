@@ -154,8 +154,7 @@ ForwardingTables forwarding_tables(const Schedule& schedule, const Topology& top
         tables.exceptions.push_back({route.source, route.target, route.lane, topology.link(link).tail, link});
   std::ranges::sort(tables.exceptions, {}, key_of);
   for (std::int32_t plane = 0; plane < planes; ++plane)
-    for (NodeId target = 0; target < topology.hosts(); ++target)
-      complete(topology, plane, target, tables);
+    for (NodeId target = 0; target < topology.hosts(); ++target) complete(topology, plane, target, tables);
   return tables;
 }
 

@@ -49,7 +49,8 @@ void write_exceptions(std::ostream& out, const ForwardingTables& tables) {
   out << "  \"exceptions\": [";
   bool first = true;
   for (const ForwardingException& e : tables.exceptions) {
-    fmt::print(out, "{}\n    {{\"source\": {}, \"target\": {}, \"lane\": {}, \"plane\": {}, \"node\": {}, \"link\": {}}}",
+    fmt::print(out,
+               "{}\n    {{\"source\": {}, \"target\": {}, \"lane\": {}, \"plane\": {}, \"node\": {}, \"link\": {}}}",
                first ? "" : ",", e.source, e.target, e.lane, e.lane, e.node, e.link);
     first = false;
   }
@@ -121,8 +122,8 @@ ForwardingTables read_json_routes(std::istream& in, const std::string& name_for_
                                   const Topology& topology) {
   const Reader reader(in, name_for_errors);
   if (const std::string made_for = reader.root().value("topology", ""); made_for != fingerprint(topology))
-    reader.fail(fmt::format("its tables are those of topology {}; {} is {}", made_for, topology.name(),
-                            fingerprint(topology)));
+    reader.fail(
+        fmt::format("its tables are those of topology {}; {} is {}", made_for, topology.name(), fingerprint(topology)));
   const std::int32_t planes = reader.number(reader.root(), "planes", "planes", 1 << 16);
   const auto links = static_cast<LinkId>(topology.links().size());
   ForwardingTables tables(topology.nodes(), topology.hosts(), planes);
@@ -135,14 +136,12 @@ ForwardingTables read_json_routes(std::istream& in, const std::string& name_for_
                  reader.number(entry, where, "target", topology.hosts()), reader.number(entry, where, "link", links));
   }
   for (const Json& e : reader.list("exceptions"))
-    tables.exceptions.push_back({reader.number(e, "exceptions", "source", schedule.shape.ranks),
-                                 reader.number(e, "exceptions", "target", schedule.shape.ranks),
-                                 reader.number(e, "exceptions", "lane", planes),
-                                 reader.number(e, "exceptions", "node", topology.nodes()),
-                                 reader.number(e, "exceptions", "link", links)});
-  std::ranges::sort(tables.exceptions, {}, [](const ForwardingException& e) {
-    return std::tuple(e.node, e.source, e.target, e.lane);
-  });
+    tables.exceptions.push_back(
+        {reader.number(e, "exceptions", "source", schedule.shape.ranks),
+         reader.number(e, "exceptions", "target", schedule.shape.ranks), reader.number(e, "exceptions", "lane", planes),
+         reader.number(e, "exceptions", "node", topology.nodes()), reader.number(e, "exceptions", "link", links)});
+  std::ranges::sort(tables.exceptions, {},
+                    [](const ForwardingException& e) { return std::tuple(e.node, e.source, e.target, e.lane); });
   return tables;
 }
 

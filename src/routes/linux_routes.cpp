@@ -52,7 +52,10 @@ std::string quoted(const std::string& name) {
 class Script {
  public:
   Script(std::ostream& out, const Topology& topology, const ForwardingTables& tables, const LinuxNames& names)
-      : out_(out), topology_(topology), tables_(tables), names_(names),
+      : out_(out),
+        topology_(topology),
+        tables_(tables),
+        names_(names),
         addresses_(names.network, topology, tables.planes()) {}
 
   void write(const Schedule& schedule) {

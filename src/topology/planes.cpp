@@ -79,9 +79,7 @@ class PlanesToHost {
     ++planes_;
   }
 
-  LinkId& next(std::int32_t plane, NodeId node) {
-    return next_[index(plane) * index(topology_.nodes()) + index(node)];
-  }
+  LinkId& next(std::int32_t plane, NodeId node) { return next_[index(plane) * index(topology_.nodes()) + index(node)]; }
 
   const Topology& topology_;
   RouteLinks routes_;
@@ -108,9 +106,8 @@ void reorder(std::vector<RouteId>& order, const std::vector<std::int32_t>& plane
   std::vector<std::int32_t> turn(index(planes));
   for (std::int32_t plane = 0; plane < planes; ++plane) turn[index(plane)] = planes - 1 - plane;
   for (std::size_t i = turn.size(); pass % 2 == 1 && i > 1; --i) std::swap(turn[i - 1], turn[random() % i]);
-  std::stable_sort(order.begin(), order.end(), [&](RouteId a, RouteId b) {
-    return turn[index(plane_of[a])] < turn[index(plane_of[b])];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](RouteId a, RouteId b) { return turn[index(plane_of[a])] < turn[index(plane_of[b])]; });
 }
 
 }  // namespace

@@ -219,7 +219,8 @@ TEST_F(Tampered, linux_commands_name_every_node_and_entry) {
   write_linux_routes(out, schedule_, torus_, tables_, {});
   const std::string text = out.str();
   std::size_t commands = 0;
-  for (std::size_t at = text.find("\nroute replace "); at != std::string::npos; at = text.find("\nroute replace ", at + 1))
+  for (std::size_t at = text.find("\nroute replace "); at != std::string::npos;
+       at = text.find("\nroute replace ", at + 1))
     ++commands;
   EXPECT_EQ(commands, tables_.entries());
   const auto has = [&](const std::string& line) { return text.find("\n" + line + "\n") != std::string::npos; };
@@ -232,10 +233,16 @@ TEST_F(Tampered, linux_commands_name_every_node_and_entry) {
                                " onlink src " + plane + "0";
   EXPECT_TRUE(has(expected)) << expected;
   EXPECT_EQ(text.find("rule add"), std::string::npos);
-  EXPECT_THAT([&] { write_linux_routes(out, schedule_, torus_, tables_, {"l", "10.300"}); },
-              ThrowsMessage<Error>(HasSubstr("expected the first two octets")));
-  EXPECT_THAT([&] { write_linux_routes(out, schedule_, torus_, tables_, {"l", "10.255"}); },
-              ThrowsMessage<Error>(HasSubstr("have room for 1")));
+  EXPECT_THAT(
+      [&] {
+        write_linux_routes(out, schedule_, torus_, tables_, {"l", "10.300"});
+      },
+      ThrowsMessage<Error>(HasSubstr("expected the first two octets")));
+  EXPECT_THAT(
+      [&] {
+        write_linux_routes(out, schedule_, torus_, tables_, {"l", "10.255"});
+      },
+      ThrowsMessage<Error>(HasSubstr("have room for 1")));
 }
 
 TEST(Forwarding, needs_routes_of_this_topology) {
