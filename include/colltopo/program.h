@@ -96,6 +96,9 @@ class ProgramBuilder {
   ProgramBuilder& recv(Runs target, Rank peer, Lane lane = 0);
   ProgramBuilder& copy(Runs source, Runs target);
   ProgramBuilder& reduce(Runs source, Runs target);
+  /// Any of the four: `like` gives action, peer, lane and step; its own runs are not looked at. Runs that the action
+  /// does not have must be empty.
+  ProgramBuilder& add(const Op& like, Runs source, Runs target);
 
   Program build() &&;
 

@@ -282,23 +282,8 @@ class Placement {
     gpu(rank).keep_first_values(from, to);
     ProgramBuilder program(shape_, rank);
     program.copy(runs_of(from), runs_of(to));
-    for (PlacedOp& op : ops_[static_cast<std::size_t>(rank)]) {
-      program.step(op.step);
-      switch (op.action) {
-        case Action::send:
-          program.send(std::move(op.source), op.peer, op.lane);
-          break;
-        case Action::recv:
-          program.recv(std::move(op.target), op.peer, op.lane);
-          break;
-        case Action::copy:
-          program.copy(std::move(op.source), std::move(op.target));
-          break;
-        case Action::reduce:
-          program.reduce(std::move(op.source), std::move(op.target));
-          break;
-      }
-    }
+    for (PlacedOp& op : ops_[static_cast<std::size_t>(rank)])
+      program.add({op.action, op.peer, op.lane, op.step, {}, {}}, std::move(op.source), std::move(op.target));
     return std::move(program).build();
   }
 

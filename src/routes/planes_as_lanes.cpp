@@ -37,22 +37,10 @@ Runs copied(std::span<const Run> runs) { return Runs(runs.begin(), runs.end()); 
 Program with_lanes(const Program& program, const LaneNumbers& lanes) {
   ProgramBuilder builder(program.shape(), program.rank());
   for (std::size_t i = 0; i < program.size(); ++i) {
-    const Op op = program.op(i);
-    builder.step(op.step);
-    switch (op.action) {
-      case Action::send:
-        builder.send(copied(op.source), op.peer, lanes.plane(program.rank(), op.peer, op.lane));
-        break;
-      case Action::recv:
-        builder.recv(copied(op.target), op.peer, lanes.plane(op.peer, program.rank(), op.lane));
-        break;
-      case Action::copy:
-        builder.copy(copied(op.source), copied(op.target));
-        break;
-      case Action::reduce:
-        builder.reduce(copied(op.source), copied(op.target));
-        break;
-    }
+    Op op = program.op(i);
+    if (op.action == Action::send) op.lane = lanes.plane(program.rank(), op.peer, op.lane);
+    if (op.action == Action::recv) op.lane = lanes.plane(op.peer, program.rank(), op.lane);
+    builder.add(op, copied(op.source), copied(op.target));
   }
   return std::move(builder).build();
 }
@@ -77,8 +65,8 @@ Schedule with_planes_as_lanes(Schedule schedule, const Topology& topology) {
   for (std::size_t i = 0; i < planes.size(); ++i) schedule.routes[i].lane = planes[i];
   const auto key = [](const Route& route) { return std::tuple(route.source, route.target, route.lane); };
   std::ranges::stable_sort(schedule.routes, {}, key);
-  const auto same = std::ranges::unique(schedule.routes, {}, key);
-  schedule.routes.erase(same.begin(), same.end());
+  const auto same = [&](const Route& a, const Route& b) { return key(a) == key(b); };
+  schedule.routes.erase(std::unique(schedule.routes.begin(), schedule.routes.end(), same), schedule.routes.end());
   return schedule;
 }
 

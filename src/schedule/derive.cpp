@@ -218,21 +218,7 @@ Program relabelled(const Program& allreduce, std::span<const Chunk> place) {
   ProgramBuilder program(allreduce.shape(), allreduce.rank());
   for (std::size_t i = 0; i < allreduce.size(); ++i) {
     const Op op = allreduce.op(i);
-    program.step(op.step);
-    switch (op.action) {
-      case Action::send:
-        program.send(moved(op.source), op.peer, op.lane);
-        break;
-      case Action::recv:
-        program.recv(moved(op.target), op.peer, op.lane);
-        break;
-      case Action::copy:
-        program.copy(moved(op.source), moved(op.target));
-        break;
-      case Action::reduce:
-        program.reduce(moved(op.source), moved(op.target));
-        break;
-    }
+    program.add(op, moved(op.source), moved(op.target));
   }
   return std::move(program).build();
 }

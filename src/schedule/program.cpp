@@ -186,6 +186,13 @@ ProgramBuilder& ProgramBuilder::reduce(Runs source, Runs target) {
   return *this;
 }
 
+ProgramBuilder& ProgramBuilder::add(const Op& like, Runs source, Runs target) {
+  const bool sends = like.action == Action::send, receives = like.action == Action::recv;
+  step(like.step).add(like.action, sends || receives ? like.peer : rank(), sends || receives ? like.lane : 0,
+                      std::move(source), std::move(target));
+  return *this;
+}
+
 void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs target) {
   const auto fault = [&](const std::string& what) {
     return Error(fmt::format("rank {} op {} ({}): {}", rank(), program_.size(), name(action), what));

@@ -50,22 +50,9 @@ Program renamed(const Program& program, std::span<const Rank> rank_at) {
   ProgramBuilder builder(shape, rank(program.rank()));
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Op op = program.op(i);
-    builder.step(op.step);
-    Runs source = moved(shape, op.source, rank_at), target = moved(shape, op.target, rank_at);
-    switch (op.action) {
-      case Action::send:
-        builder.send(std::move(source), rank(op.peer), op.lane);
-        break;
-      case Action::recv:
-        builder.recv(std::move(target), rank(op.peer), op.lane);
-        break;
-      case Action::copy:
-        builder.copy(std::move(source), std::move(target));
-        break;
-      case Action::reduce:
-        builder.reduce(std::move(source), std::move(target));
-        break;
-    }
+    Op there = op;
+    if (op.action == Action::send || op.action == Action::recv) there.peer = rank(op.peer);
+    builder.add(there, moved(shape, op.source, rank_at), moved(shape, op.target, rank_at));
   }
   return std::move(builder).build();
 }

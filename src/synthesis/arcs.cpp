@@ -21,10 +21,7 @@ Arcs::Arcs(const FlowInstance& instance) {
   }
 }
 
-namespace {
-
-/// [node] whether `from` reaches it (or is reached by it, when backward).
-std::vector<bool> reached(const Topology& topology, NodeId from, bool backward) {
+std::vector<bool> reached(const Topology& topology, NodeId from, bool backward, const std::vector<bool>& closed) {
   std::vector<bool> seen(static_cast<std::size_t>(topology.nodes()));
   std::vector<NodeId> stack{from};
   seen[static_cast<std::size_t>(from)] = true;
@@ -32,6 +29,7 @@ std::vector<bool> reached(const Topology& topology, NodeId from, bool backward) 
     const NodeId node = stack.back();
     stack.pop_back();
     for (const LinkId link : backward ? topology.links_in(node) : topology.links_out(node)) {
+      if (!closed.empty() && closed[static_cast<std::size_t>(link)]) continue;
       const NodeId next = backward ? topology.link(link).tail : topology.link(link).head;
       if (seen[static_cast<std::size_t>(next)]) continue;
       seen[static_cast<std::size_t>(next)] = true;
@@ -40,8 +38,6 @@ std::vector<bool> reached(const Topology& topology, NodeId from, bool backward) 
   }
   return seen;
 }
-
-}  // namespace
 
 void require_all_pairs(const Topology& topology) {
   // The largest set of hosts that reach each other is the network; the others are cut off from it.

@@ -32,6 +32,10 @@ class Arcs {
   std::vector<NodeId> tails_;  // [arc]
 };
 
+/// [node] whether `from` reaches it, or is reached by it when `backward`, over links that are not `closed` ([link];
+/// empty: none is).
+std::vector<bool> reached(const Topology& topology, NodeId from, bool backward, const std::vector<bool>& closed = {});
+
 /// Throws Error that names the hosts which cannot reach the others, or which the others cannot reach.
 void require_all_pairs(const Topology& topology);
 

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "synthesis/arcs.h"
 #include "synthesis/flow_sweep.h"
 
 namespace colltopo {
@@ -29,28 +30,16 @@ constexpr double k_cut_parts[] = {0, 0.3};     // of the gap, below the goal: ho
 /// [node] the number of its part: nodes that reach each other over links that are not `closed`.
 std::vector<int> parts_without(const FlowInstance& instance, const std::vector<bool>& closed) {
   const Topology& topology = *instance.topology;
-  const auto reach = [&](NodeId from, bool backward) {
-    std::vector<bool> seen(static_cast<std::size_t>(topology.nodes()));
-    std::vector<NodeId> stack{from};
-    seen[static_cast<std::size_t>(from)] = true;
-    while (!stack.empty()) {
-      const NodeId node = stack.back();
-      stack.pop_back();
-      for (const LinkId link : backward ? topology.links_in(node) : topology.links_out(node)) {
-        if (closed[static_cast<std::size_t>(instance.link_class[static_cast<std::size_t>(link)])]) continue;
-        const NodeId next = backward ? topology.link(link).tail : topology.link(link).head;
-        if (seen[static_cast<std::size_t>(next)]) continue;
-        seen[static_cast<std::size_t>(next)] = true;
-        stack.push_back(next);
-      }
-    }
-    return seen;
-  };
+  std::vector<bool> closed_links;
+  closed_links.reserve(instance.link_class.size());
+  for (const std::int32_t of_link : instance.link_class)
+    closed_links.push_back(closed[static_cast<std::size_t>(of_link)]);
   std::vector<int> part(static_cast<std::size_t>(topology.nodes()), -1);
   int parts = 0;
   for (NodeId node = 0; node < topology.nodes(); ++node) {
     if (part[static_cast<std::size_t>(node)] >= 0) continue;
-    const std::vector<bool> forward = reach(node, false), backward = reach(node, true);
+    const std::vector<bool> forward = reached(topology, node, false, closed_links);
+    const std::vector<bool> backward = reached(topology, node, true, closed_links);
     for (std::size_t other = 0; other < part.size(); ++other)
       if (forward[other] && backward[other]) part[other] = parts;
     ++parts;

@@ -78,24 +78,6 @@ StatedOp read_op(Words words, Step last_step) {
   return op;
 }
 
-void add(ProgramBuilder& program, StatedOp op) {
-  program.step(op.step);
-  switch (op.action) {
-    case Action::send:
-      program.send(std::move(op.source), op.peer, op.lane);
-      break;
-    case Action::recv:
-      program.recv(std::move(op.target), op.peer, op.lane);
-      break;
-    case Action::copy:
-      program.copy(std::move(op.source), std::move(op.target));
-      break;
-    case Action::reduce:
-      program.reduce(std::move(op.source), std::move(op.target));
-      break;
-  }
-}
-
 void append_runs(std::string& line, std::span<const Run> runs) {
   for (const Run& run : runs) {
     line.append(" ").append(name(run.buffer)).append(":");
@@ -134,7 +116,7 @@ Program read_section(Lines& lines, const Head& head, Rank rank) {
   for (std::int64_t i = 0; i < ops; ++i) {
     StatedOp op = read_op(Words(lines, lines.next("an op")), head.header.steps);
     try {
-      add(program, std::move(op));
+      program.add({op.action, op.peer, op.lane, op.step, {}, {}}, std::move(op.source), std::move(op.target));
     } catch (const Error& error) {
       throw lines.error(error.what());
     }

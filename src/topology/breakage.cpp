@@ -223,6 +223,21 @@ ByLot lot_argument(const std::string& spec, const std::string& argument, std::st
   return lot;
 }
 
+Topology without_hosts(const Topology& topology, std::span<const std::string> hosts, const std::string& name) {
+  const NodesByName nodes = nodes_by_name(topology);
+  Gone gone(topology);
+  for (const std::string& host : hosts) {
+    const auto found = nodes.find(host);
+    if (found == nodes.end() || !topology.is_host(found->second))
+      throw Error(fmt::format("{}: no host '{}'; expected names of hosts", name, host));
+    gone.hosts[index(found->second)] = true;
+  }
+  if (std::find(gone.hosts.begin(), gone.hosts.end(), false) == gone.hosts.end())
+    throw Error(fmt::format("{}: no host remains; expected one that stays", name));
+  expect_connected(topology, gone, name);
+  return remaining(topology, gone, name);
+}
+
 /// Lets `count` of `candidates` go in an order drawn by lot, passing over those that hosts need. `let_go` takes one
 /// away, `take_back` undoes that.
 template <typename LetGo, typename TakeBack>
@@ -254,19 +269,7 @@ Topology without_links(const Topology& topology, std::span<const std::string> ca
 }
 
 Topology without_hosts(const Topology& topology, std::span<const std::string> hosts) {
-  const std::string name = fmt::format("{} without {}", topology.name(), fmt::join(hosts, ","));
-  const NodesByName nodes = nodes_by_name(topology);
-  Gone gone(topology);
-  for (const std::string& host : hosts) {
-    const auto found = nodes.find(host);
-    if (found == nodes.end() || !topology.is_host(found->second))
-      throw Error(fmt::format("{}: no host '{}'; expected names of hosts", name, host));
-    gone.hosts[index(found->second)] = true;
-  }
-  if (std::find(gone.hosts.begin(), gone.hosts.end(), false) == gone.hosts.end())
-    throw Error(fmt::format("{}: no host remains; expected one that stays", name));
-  expect_connected(topology, gone, name);
-  return remaining(topology, gone, name);
+  return without_hosts(topology, hosts, fmt::format("{}/drop-hosts:={}", topology.name(), fmt::join(hosts, ",")));
 }
 
 Topology drop_links(const Topology& topology, const std::string& spec, const std::string& argument) {
@@ -289,7 +292,8 @@ Topology drop_links(const Topology& topology, const std::string& spec, const std
 }
 
 Topology drop_hosts(const Topology& topology, const std::string& spec, const std::string& argument) {
-  const ByLot lot = lot_argument(spec, argument, "K or K:SEED, whole numbers of 0 or more");
+  if (argument.starts_with('=')) return without_hosts(topology, split_at(argument.substr(1), ','), spec);
+  const ByLot lot = lot_argument(spec, argument, "K or K:SEED, whole numbers of 0 or more, or =A,B by name");
   expect_connected(topology, Gone(topology), spec);
   if (lot.count >= topology.hosts())
     throw Error(

@@ -122,7 +122,8 @@ constexpr std::array k_modifiers{
              with_injection},
     Modifier{"drop-links", "K[:SEED]", "K cables less, by lot, hosts staying connected; or by name: 0-1,5-6",
              drop_links},
-    Modifier{"drop-hosts", "K[:SEED]", "K hosts less, by lot, the others staying connected and keeping their names",
+    Modifier{"drop-hosts", "K[:SEED]",
+             "K hosts less, by lot, the others staying connected and keeping their names; or by name: =A,B",
              drop_hosts},
 };
 

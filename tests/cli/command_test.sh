@@ -606,6 +606,8 @@ routes() {
   "$colltopo" generate mcf own.json -o own.sched >/dev/null
   expect 0 'planes' routes own.sched --on own.json -o own.sh
   expect_one_line 2 'its routes are those of topology' routes own.sched --on ring:9
+  "$colltopo" generate mcf torus:3x3 --without host 4 --without link 0-1 -o broken.sched >/dev/null
+  expect 0 'topology  torus:3x3/drop-hosts:=4/drop-links:0-1' routes broken.sched -o broken.sh
   "$colltopo" generate linear switch:4 -o linear.sched >/dev/null
   expect_one_line 2 'it has no routes' routes linear.sched
   expect_one_line 2 "network '10'; expected the first two octets" routes mcf.sched --network 10

@@ -4,18 +4,7 @@
 set -u
 build=$1
 here=$(dirname "$(realpath "$0")")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failed=1
-}
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$build/lib/openmpi"
+. "$(dirname "$(realpath "$0")")/job.sh"
 if ! unshare --uts true 2>/dev/null; then
   echo "SKIP: several hosts on one need 'unshare --uts', which is not permitted here" >&2
   exit 77

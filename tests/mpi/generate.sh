@@ -4,18 +4,8 @@
 set -u
 build=$1
 colltopo=$build/bin/colltopo
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$(realpath "$0")")/job.sh"
 cd "$scratch" || exit 1
-failed=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failed=1
-}
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
 
 together() {
   ranks=$1

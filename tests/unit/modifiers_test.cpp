@@ -169,6 +169,16 @@ TEST(DropHosts, renumbers_the_rest_which_keep_their_names) {
   }
 }
 
+TEST(DropHosts, by_name_are_those_of_without_hosts) {
+  const Topology torus = topology_of("torus:3x3");
+  const std::vector<std::string> gone{"4", "7"};
+  const Topology rest = without_hosts(torus, gone);
+  EXPECT_EQ(rest.name(), "torus:3x3/drop-hosts:=4,7");
+  EXPECT_EQ(fingerprint(topology_of(rest.name())), fingerprint(rest));
+  EXPECT_EQ(host_names(topology_of(rest.name())), (std::vector<std::string>{"0", "1", "2", "3", "5", "6", "8"}));
+  EXPECT_THAT(error_of("torus:3x3/drop-hosts:=9"), HasSubstr("no host '9'; expected names of hosts"));
+}
+
 TEST(DropHosts, leaves_switches) {
   const Topology rest = topology_of("switch:5/drop-hosts:2");
   EXPECT_EQ(rest.hosts(), 3);
