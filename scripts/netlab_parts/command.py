@@ -12,6 +12,7 @@ from .fault import WRONG, Fault
 
 _RATE_UNITS = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 _TIME_UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+_DELAYS = {"netem": "netem", "wire": "a process between taps: this kernel has no netem"}
 _SIZE_UNITS = {"": 1, "k": 1024, "m": 1024**2}
 
 
@@ -42,7 +43,7 @@ class _Parser(argparse.ArgumentParser):
 def _shaping_options(parser):
     parser.add_argument("topo", metavar="TOPO", help="what colltopo understands: torus:3x3, switch:16, a file")
     parser.add_argument("--rate", default="50mbit", help="of the slowest link, others in proportion; default %(default)s")
-    parser.add_argument("--delay", help="of every link, such as 0.1ms; needs netem")
+    parser.add_argument("--delay", help="of every link, such as 0.1ms")
     queue = "bytes that wait before a link (a host's own link into a switch: at least 4m); default %(default)s: never drops"
     parser.add_argument("--queue", default="4m", help=queue)
     shaper = "htb: acknowledgements first; tbf: one plain queue"
@@ -109,7 +110,7 @@ def _print_up(about, as_json):
         print(f"switches   {about['switches_are']}")
     print(f"links      {about['rate_bits'] / 1e6:g} Mbit/s the slowest, {about['shaper']}, queue {about['queue_bytes']} bytes")
     if about["delay_us"]:
-        print(f"delay      {about['delay_us']:g} us on every link (netem)")
+        print(f"delay      {about['delay_us']:g} us on every link ({_DELAYS[about['delay_by']]})")
     print(f"lanes      {about['planes']} per node, on {about['lanes_on']} devices")
     print(f"routes     {about['routes']}, rules {about['rules']}: {about['routes_are']}")
     print(f"up in      {about['seconds']:.2f} s")

@@ -21,7 +21,8 @@ TRIALS = (
         "acknowledgements first",
         None,
     ),
-    ("netem", ["tc qdisc add dev t0 root netem delay 1ms"], "--delay", "nothing: --delay is refused"),
+    ("netem", ["tc qdisc add dev t0 root netem delay 1ms"], "--delay", "a process that carries frames between taps"),
+    ("tap", ["ip tuntap add dev t2 mode tap"], "--delay where there is no netem", "netem, else --delay is refused"),
     ("dummy", ["ip link add t2 type dummy"], "devices that carry lane addresses", "ifb, else one end of a veth pair"),
     ("ifb", ["ip link add t2 type ifb"], "devices that carry lane addresses", "dummy, else one end of a veth pair"),
     (
@@ -83,7 +84,14 @@ def user_namespaces():
     )
 
 
-def require(shaper, delay_us, rules):
+def delay_by(delay_us):
+    """Who delays what crosses a link: the kernel's netem, a process (wire.py), or nobody."""
+    if not delay_us:
+        return "nobody"
+    return "netem" if has("netem") else "wire"
+
+
+def require(shaper, delay_by, rules):
     """Refuses what this kernel cannot do, before anything is made."""
     if _in_scratch_network(lambda: True) is None:
         raise Fault(
@@ -95,10 +103,10 @@ def require(shaper, delay_us, rules):
     for name in wanted:
         if not has(name):
             raise Fault(f"this kernel ({os.uname().release}) has no {name}; no network without it", CANNOT)
-    if delay_us and not has("netem"):
+    if delay_by == "wire" and not has("tap"):
         raise Fault(
-            f"this kernel ({os.uname().release}) has no netem, so --delay cannot be had; without it the delay of a link is that "
-            "of its queue",
+            f"this kernel ({os.uname().release}) has neither netem nor tap devices, so --delay cannot be had; without it the "
+            "delay of a link is that of its queue",
             CANNOT,
         )
     if rules and not has("rules"):

@@ -1,9 +1,10 @@
-"""System calls that Python 3.11 does not have: namespaces, mounts, the parent-death signal (by libc, through ctypes)."""
+"""System calls that Python 3.11 does not have: namespaces, mounts, timers, the parent-death signal (by libc, through ctypes)."""
 import ctypes
 import os
 import signal
 import socket
 import struct
+import time
 
 MOUNT = 0x00020000  # CLONE_NEWNS
 UTS = 0x04000000
@@ -14,6 +15,7 @@ NET = 0x40000000
 _KINDS = {"mnt": MOUNT, "uts": UTS, "ipc": IPC, "pid": PID, "net": NET}
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
 _PR_SET_PDEATHSIG = 1
+_TFD_TIMER_ABSTIME = 1
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -75,6 +77,20 @@ def set_host_name(name):
 def die_with_parent(wanted):
     """SIGKILL when the parent dies; with wanted=False no longer."""
     _checked(_libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL) if wanted else 0, 0, 0, 0), "prctl")
+
+
+def timer():
+    """A descriptor that can be read once the time that set_timer() named has come."""
+    descriptor = _libc.timerfd_create(time.CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
+    _checked(-1 if descriptor < 0 else 0, "timerfd_create")
+    return descriptor
+
+
+def set_timer(descriptor, at):
+    """at: of time.monotonic(), in seconds"""
+    seconds = int(at)
+    value = struct.pack("qqqq", 0, 0, seconds, int((at - seconds) * 1e9) + 1)  # struct itimerspec: no interval, this moment
+    _checked(_libc.timerfd_settime(descriptor, _TFD_TIMER_ABSTIME, value, None), "timerfd_settime")
 
 
 def loopback_up():

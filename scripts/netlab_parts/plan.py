@@ -19,6 +19,7 @@ class Shaping:
     queue: int  # bytes that wait before a link of a switch or of a host that forwards
     shaper: str = "htb"
     delay_us: float = 0.0
+    delay_by: str = "netem"  # or "wire" (wire.py)
 
     @property
     def deep(self):
@@ -34,21 +35,38 @@ class StationPlan:
     shaping: list  # tc
 
 
-def wires(graph, place):
-    """ip commands for every cable, run in the hub. place[node]: process whose network namespace the node's devices are in."""
-    lines = []
+@dataclass
+class CableEnd:
+    node: int
+    device: str
+    mac: str
+
+
+def cables(graph):
+    """Both ends of every cable."""
+    found = []
     for number, link in enumerate(graph.links):
         mate = graph.mate[number]
         if mate is not None and mate < number:
-            continue  # laid with its mate
+            continue  # the same cable as its mate
         far = addresses.receiver_device(number) if mate is None else addresses.link_device(mate)
-        lines.append(
-            f"link add {addresses.link_device(number)} address {addresses.link_mac(number)} netns {place[link.tail]} "
-            f"type veth peer name {far} address {addresses.far_mac(graph, number)} netns {place[link.head]}"
-        )
-    for host in range(graph.hosts):
-        lines.append(f"link add m{host} type veth peer name {addresses.MANAGEMENT} netns {place[host]}")
-    return lines
+        near = CableEnd(link.tail, addresses.link_device(number), addresses.link_mac(number))
+        found.append((near, CableEnd(link.head, far, addresses.far_mac(graph, number))))
+    return found
+
+
+def wires(graph, place):
+    """ip commands for every cable, run in the hub. place[node]: process whose network namespace the node's devices are in."""
+    return [
+        f"link add {near.device} address {near.mac} netns {place[near.node]} "
+        f"type veth peer name {far.device} address {far.mac} netns {place[far.node]}"
+        for near, far in cables(graph)
+    ]
+
+
+def management_wires(graph, place):
+    """The same for the management network."""
+    return [f"link add m{host} type veth peer name {addresses.MANAGEMENT} netns {place[host]}" for host in range(graph.hosts)]
 
 
 def hub_devices(graph):
@@ -219,11 +237,12 @@ def shaped(device, rate, shaping):
     tbf: one first-in-first-out queue, as in a cheap switch.
     """
     bits = f"{int(rate)}bit"
+    by_netem = shaping.delay_us and shaping.delay_by == "netem"
     if shaping.shaper == "tbf":
         # What is not sent in time is lost for the rate: room for 16 KiB bridges the milliseconds of a busy processor.
         burst = max(16 * 1024, int(rate / 8 / 1000))  # bytes; what a millisecond carries at high rates
         lines = [f"qdisc add dev {device} root handle 1: tbf rate {bits} burst {burst} limit {shaping.queue}"]
-        if shaping.delay_us:
+        if by_netem:
             lines.append(_netem(device, "1:1", "10:", rate, shaping))
         return lines
     lines = [
@@ -235,7 +254,7 @@ def shaped(device, rate, shaping):
             f"class add dev {device} parent 1:1 classid 1:{minor} htb rate {own_rate} ceil {bits} prio {priority} "
             "burst 16k cburst 16k quantum 3000"
         )
-        if shaping.delay_us:
+        if by_netem:
             lines.append(_netem(device, f"1:{minor}", f"{minor}:", rate, shaping))
         else:
             lines.append(f"qdisc add dev {device} parent 1:{minor} handle {minor}: bfifo limit {shaping.queue}")

@@ -13,7 +13,7 @@ import select
 import signal
 import time
 
-from . import features, kernel, plan, routing, state, station
+from . import features, kernel, plan, routing, state, station, wire
 from .fault import WRONG, Fault
 from .topology import HEAD, load
 
@@ -30,7 +30,8 @@ def up(name, topo, shaping, routes_file=None, single_path="lowest"):
         tables = routing.balanced(graph, topo)
     else:
         tables = routing.shortest(graph, hashed=single_path == "hashed")
-    features.require(shaping.shaper, shaping.delay_us, tables.detours)
+    shaping = dataclasses.replace(shaping, delay_by=features.delay_by(shaping.delay_us))
+    features.require(shaping.shaper, shaping.delay_by, tables.detours)
     stub = features.stub()
     folder = state.claim(name)
     try:
@@ -51,6 +52,7 @@ def up(name, topo, shaping, routes_file=None, single_path="lowest"):
         "shaper": shaping.shaper,
         "queue_bytes": shaping.queue,
         "delay_us": shaping.delay_us,
+        "delay_by": shaping.delay_by,
         "planes": tables.planes,
         "lanes_on": stub,
         "routes": sum(len(tables.of_node[node]) for node in stations_of(graph)),
@@ -97,7 +99,7 @@ def _build(folder, name, graph, settings):
     if watcher == 0:
         os.close(report)
         os.close(release)
-        _watch(folder, name, graph, before, say, hear)
+        _watch(folder, name, graph, settings, before, say, hear)
     os.close(say)
     os.close(hear)
     try:
@@ -122,7 +124,7 @@ def _build(folder, name, graph, settings):
         os.close(release)
 
 
-def _watch(folder, name, graph, parent, say, hear):
+def _watch(folder, name, graph, settings, parent, say, hear):
     """Of the watcher. Ends when the hub has been let go."""
     try:
         os.setsid()  # an interrupt is for `up` alone, which then ends what it began
@@ -138,7 +140,7 @@ def _watch(folder, name, graph, parent, say, hear):
         hub = os.fork()
         if hub == 0:
             os.close(tie)
-            _hub(folder, name, graph, tied, say, hear)
+            _hub(folder, name, graph, settings, tied, say, hear)
         os.close(tied)
         os.write(say, json.dumps({"hub": hub}).encode() + b"\n")
         os.close(say)
@@ -152,7 +154,7 @@ def _watch(folder, name, graph, parent, say, hear):
     os._exit(0)
 
 
-def _hub(folder, name, graph, tied, say, hear):
+def _hub(folder, name, graph, settings, tied, say, hear):
     """Of process 1 of the network: makes stations and cables, then is the machine of the bridges and of mpirun."""
     try:
         kernel.die_with_parent(True)
@@ -166,8 +168,12 @@ def _hub(folder, name, graph, tied, say, hear):
         for one in stations:
             one.wait_made()
         place = {one.node: one.pid for one in stations} | ({s: os.getpid() for s in graph.switches} if graph.bridged else {})
-        write_lines(f"{folder}/wires", plan.wires(graph, place))
+        by_process = settings["shaping"]["delay_by"] == "wire"
+        kernel_wires = [] if by_process else plan.wires(graph, place)
+        write_lines(f"{folder}/wires", kernel_wires + plan.management_wires(graph, place))
         station.batch("ip", f"{folder}/wires")
+        if by_process:
+            wire.lay(plan.cables(graph), place, settings["shaping"]["delay_us"] * 1e-6)
         for one in stations:
             one.go()
         station.batch("ip", f"{folder}/hub.devices")

@@ -46,9 +46,14 @@ Synthesis mended_synthesis(const FlowInstance& instance, const SynthesisOptions&
 Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   const auto began = std::chrono::steady_clock::now();
   const FlowInstance instance = whole_instance(topology);
-  if (options.start != nullptr)
-    if (Synthesis mended = mended_synthesis(instance, options); mended.bound.gap() <= options.gap) return mended;
   SynthesisOptions own = options;
+  Synthesis mended;
+  if (options.start != nullptr) {
+    mended = mended_synthesis(instance, options);
+    if (mended.bound.gap() <= options.gap) return mended;
+    own.start_lengths = mended.bound.lengths;
+    if (options.team == nullptr) own.start = &mended.routing;  // of a team rank 0 alone has it
+  }
   own.gap = (options.start == nullptr ? k_flow_part : k_flow_part_of_start) * options.gap;
   const bool refine = own.gap < k_gauss_seidel_gap && instance.class_capacity.size() <= k_most_classes;
   SynthesisOptions first = own;

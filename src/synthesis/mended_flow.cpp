@@ -25,19 +25,28 @@ constexpr double k_beta = 200;            // sharp enough that a link half a per
 constexpr double k_highest_exponent = 8;  // a broken pair's first detour overloads links by much more
 constexpr double k_progress = 0.8;        // an overload that is more than this part of the last one does not shrink
 constexpr double k_proving_betas[] = {40, 0};  // sharper lengths than the multipliers alone, and these
-constexpr double k_cut_parts[] = {0, 0.3};     // of the gap, below the goal: how busy links of a cut may be
+constexpr int k_cut_steps = 24;   // how busy links of a cut may be at least: so many values up to the busiest
+constexpr int k_most_parts = 64;  // of a network that a cut divides
 
-/// [node] the number of its part: nodes that reach each other over links that are not `closed`.
-std::vector<int> parts_without(const FlowInstance& instance, const std::vector<bool>& closed) {
-  const Topology& topology = *instance.topology;
+/// [link] whether its class is closed.
+std::vector<bool> closed_links_of(const FlowInstance& instance, const std::vector<bool>& closed) {
   std::vector<bool> closed_links;
   closed_links.reserve(instance.link_class.size());
   for (const std::int32_t of_link : instance.link_class)
     closed_links.push_back(closed[static_cast<std::size_t>(of_link)]);
+  return closed_links;
+}
+
+/// [node] the number of its part: nodes that reach each other over links that are not `closed`. Empty when there are more
+/// than k_most_parts.
+std::vector<int> parts_without(const FlowInstance& instance, const std::vector<bool>& closed) {
+  const Topology& topology = *instance.topology;
+  const std::vector<bool> closed_links = closed_links_of(instance, closed);
   std::vector<int> part(static_cast<std::size_t>(topology.nodes()), -1);
   int parts = 0;
   for (NodeId node = 0; node < topology.nodes(); ++node) {
     if (part[static_cast<std::size_t>(node)] >= 0) continue;
+    if (parts == k_most_parts) return {};
     const std::vector<bool> forward = reached(topology, node, false, closed_links);
     const std::vector<bool> backward = reached(topology, node, true, closed_links);
     for (std::size_t other = 0; other < part.size(); ++other)
@@ -47,11 +56,9 @@ std::vector<int> parts_without(const FlowInstance& instance, const std::vector<b
   return part;
 }
 
-/// [class] 1 over the capacity where a closed link of it leads from one part of the network to another, the parts being
-/// what the `closed` links separate. Empty when there is one part.
-std::vector<double> cut_lengths(const FlowInstance& instance, const std::vector<bool>& closed) {
-  const std::vector<int> part = parts_without(instance, closed);
-  if (std::all_of(part.begin(), part.end(), [](int one) { return one == 0; })) return {};
+/// [class] 1 over the capacity where a closed link of it leads from one part of the network to another.
+std::vector<double> cut_lengths(const FlowInstance& instance, const std::vector<bool>& closed,
+                                const std::vector<int>& part) {
   std::vector<double> lengths(instance.class_capacity.size(), 0);
   for (std::size_t link = 0; link < instance.link_class.size(); ++link) {
     const Link& ends = instance.topology->link(static_cast<LinkId>(link));
@@ -60,6 +67,32 @@ std::vector<double> cut_lengths(const FlowInstance& instance, const std::vector<
       lengths[e] = 1 / instance.class_capacity[e];
   }
   return lengths;
+}
+
+/// What such lengths prove, found on the parts alone: within one all distances are 0.
+double cut_bound(const FlowInstance& instance, const std::vector<double>& lengths, const std::vector<int>& part) {
+  const Topology& topology = *instance.topology;
+  const auto parts = static_cast<std::size_t>(*std::max_element(part.begin(), part.end())) + 1;
+  std::vector<double> hosts(parts, 0), distance(parts * parts, INFINITY);
+  for (NodeId host = 0; host < topology.hosts(); ++host)
+    hosts[static_cast<std::size_t>(part[static_cast<std::size_t>(host)])] += 1;
+  for (std::size_t i = 0; i < parts; ++i) distance[i * parts + i] = 0;
+  for (std::size_t link = 0; link < instance.link_class.size(); ++link) {
+    const Link& ends = topology.link(static_cast<LinkId>(link));
+    const auto from = static_cast<std::size_t>(part[static_cast<std::size_t>(ends.tail)]);
+    const auto to = static_cast<std::size_t>(part[static_cast<std::size_t>(ends.head)]);
+    double& known = distance[from * parts + to];
+    known = std::min(known, lengths[static_cast<std::size_t>(instance.link_class[link])]);
+  }
+  for (std::size_t via = 0; via < parts; ++via)
+    for (std::size_t i = 0; i < parts; ++i)
+      for (std::size_t j = 0; j < parts; ++j)
+        distance[i * parts + j] =
+            std::min(distance[i * parts + j], distance[i * parts + via] + distance[via * parts + j]);
+  double sum = 0;
+  for (std::size_t i = 0; i < parts; ++i)
+    for (std::size_t j = 0; j < parts; ++j) sum += hosts[i] * hosts[j] * distance[i * parts + j];
+  return sum / std::inner_product(lengths.begin(), lengths.end(), instance.class_capacity.begin(), 0.0);
 }
 
 class Mending {
@@ -112,11 +145,7 @@ class Mending {
   /// Whether a cut or the lengths of the moment prove more than is known.
   bool prove_more() {
     const double before = time_lower_;
-    for (const double part : k_cut_parts) {
-      if (overload() <= 0) break;
-      const std::vector<bool> busy = overloaded_links(goal() * (1 - part * options_.gap));
-      if (std::vector<double> lengths = cut_lengths(instance_, busy); !lengths.empty()) prove(std::move(lengths));
-    }
+    prove_by_cut();
     for (const double beta : k_proving_betas) {
       if (overload() <= 0) break;
       const double known = time_lower_;
@@ -124,6 +153,25 @@ class Mending {
       if (time_lower_ <= known) break;
     }
     return time_lower_ > before;
+  }
+
+  /// By the best of the cuts that the busiest links make, however many these may be.
+  void prove_by_cut() {
+    const double low = time_lower_, step = (time() - time_lower_) / k_cut_steps;
+    double best = time_lower_;
+    std::vector<double> best_lengths;
+    for (int i = k_cut_steps - 1; i >= 0; --i) {
+      const std::vector<bool> busy = overloaded_links(low + i * step);
+      const std::vector<int> part = parts_without(instance_, busy);
+      if (part.empty()) break;  // and more parts with more links
+      if (std::all_of(part.begin(), part.end(), [](int one) { return one == 0; })) continue;
+      std::vector<double> lengths = cut_lengths(instance_, busy, part);
+      if (const double bound = cut_bound(instance_, lengths, part); bound > best) {
+        best = bound;
+        best_lengths = std::move(lengths);
+      }
+    }
+    if (!best_lengths.empty()) prove(std::move(best_lengths));
   }
 
   /// [class] whether it is busy for longer than this.

@@ -13,6 +13,7 @@ namespace colltopo {
 
 namespace {
 
+constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
 constexpr int k_pool_sweeps = 2;  // before the sweep of a fine round that finds new paths
 
 class Rounds {
@@ -42,9 +43,20 @@ class Rounds {
     } else {
       flow_.start_from(*options_.start);
       control_.refine();
+      begin_with(options_.start_lengths);
       potential().set(control_.beta(), std::max(potential().largest(), time_lower_));
     }
     flow_.sweep_with_new_paths({});
+  }
+
+  /// What these lengths prove, and they become the priors.
+  void begin_with(std::span<const double> lengths) {
+    const auto is_positive = [](double length) { return length > 0; };
+    if (lengths.size() != potential().lengths().size() || std::ranges::none_of(lengths, is_positive)) return;
+    potential().set_priors(lengths);
+    potential().set(0, 1);
+    certify(flow_.sum_of_distances(potential().lengths()), potential().lengths(), potential().volume());
+    potential().absorb(k_prior_floor);
   }
 
   /// Paths by the lengths of the moment. Returns whether the flow fits the potential.

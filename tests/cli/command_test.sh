@@ -198,6 +198,11 @@ routed() {
   done
   expect_json 'abs(it["F"] - 1/3) < 1e-9 and it["gap"] < 1e-9 and it["chunk_loss"] < 1e-9 and it["layers"] == 1' \
     generate dor torus:3x3
+  expect_json 'it["gap_met"] and it["gap"] <= it["gap_asked"] == 0.01' generate mcf kautz:16:4
+  # Whole shards cannot be shared out as the flow is: the schedule is proved and written, the gap is said to be missed.
+  expect_json 'not it["gap_met"] and it["gap"] > 0.05 and abs(it["missed"] + 1e-9 - it["gap"]) < 1e-12 and it["verified"]' \
+    generate mcf kautz:16:4 --gap 1e-9 --chunks-max 1
+  expect 0 '^missed +the gap asked for' generate mcf kautz:16:4 --gap 1e-9 --chunks-max 1
   expect_json 'it["gap"] <= 0.02 and it["chunks"] <= 24 and it["verified"] and it["routes"] >= 72 and it["bound"] > 2.9' \
     generate mcf-path torus:3x3 --chunks-max 24
   expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost mcf-path.sched torus:3x3 --bytes 1G
