@@ -3,7 +3,7 @@
 // The lengths that proved the old flow still prove nearly as much on what is left of the network, and price every
 // detour rightly. On top of them come multipliers, which grow with the overload of a link as long as it lasts. Where
 // the break makes the optimum worse (a torus loses a part of its narrowest cut), the goal cannot be reached by that
-// bound; then the overloaded links contain a cut, and length on the links of the cut alone proves it.
+// bound; then the busiest links contain a cut (busy_cuts.h), and length on the links of the cut alone proves it.
 #include "synthesis/mended_flow.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "synthesis/arcs.h"
+#include "synthesis/busy_cuts.h"
 #include "synthesis/flow_sweep.h"
 
 namespace colltopo {
@@ -25,75 +25,6 @@ constexpr double k_beta = 200;            // sharp enough that a link half a per
 constexpr double k_highest_exponent = 8;  // a broken pair's first detour overloads links by much more
 constexpr double k_progress = 0.8;        // an overload that is more than this part of the last one does not shrink
 constexpr double k_proving_betas[] = {40, 0};  // sharper lengths than the multipliers alone, and these
-constexpr int k_cut_steps = 24;   // how busy links of a cut may be at least: so many values up to the busiest
-constexpr int k_most_parts = 64;  // of a network that a cut divides
-
-/// [link] whether its class is closed.
-std::vector<bool> closed_links_of(const FlowInstance& instance, const std::vector<bool>& closed) {
-  std::vector<bool> closed_links;
-  closed_links.reserve(instance.link_class.size());
-  for (const std::int32_t of_link : instance.link_class)
-    closed_links.push_back(closed[static_cast<std::size_t>(of_link)]);
-  return closed_links;
-}
-
-/// [node] the number of its part: nodes that reach each other over links that are not `closed`. Empty when there are more
-/// than k_most_parts.
-std::vector<int> parts_without(const FlowInstance& instance, const std::vector<bool>& closed) {
-  const Topology& topology = *instance.topology;
-  const std::vector<bool> closed_links = closed_links_of(instance, closed);
-  std::vector<int> part(static_cast<std::size_t>(topology.nodes()), -1);
-  int parts = 0;
-  for (NodeId node = 0; node < topology.nodes(); ++node) {
-    if (part[static_cast<std::size_t>(node)] >= 0) continue;
-    if (parts == k_most_parts) return {};
-    const std::vector<bool> forward = reached(topology, node, false, closed_links);
-    const std::vector<bool> backward = reached(topology, node, true, closed_links);
-    for (std::size_t other = 0; other < part.size(); ++other)
-      if (forward[other] && backward[other]) part[other] = parts;
-    ++parts;
-  }
-  return part;
-}
-
-/// [class] 1 over the capacity where a closed link of it leads from one part of the network to another.
-std::vector<double> cut_lengths(const FlowInstance& instance, const std::vector<bool>& closed,
-                                const std::vector<int>& part) {
-  std::vector<double> lengths(instance.class_capacity.size(), 0);
-  for (std::size_t link = 0; link < instance.link_class.size(); ++link) {
-    const Link& ends = instance.topology->link(static_cast<LinkId>(link));
-    const auto e = static_cast<std::size_t>(instance.link_class[link]);
-    if (closed[e] && part[static_cast<std::size_t>(ends.tail)] != part[static_cast<std::size_t>(ends.head)])
-      lengths[e] = 1 / instance.class_capacity[e];
-  }
-  return lengths;
-}
-
-/// What such lengths prove, found on the parts alone: within one all distances are 0.
-double cut_bound(const FlowInstance& instance, const std::vector<double>& lengths, const std::vector<int>& part) {
-  const Topology& topology = *instance.topology;
-  const auto parts = static_cast<std::size_t>(*std::max_element(part.begin(), part.end())) + 1;
-  std::vector<double> hosts(parts, 0), distance(parts * parts, INFINITY);
-  for (NodeId host = 0; host < topology.hosts(); ++host)
-    hosts[static_cast<std::size_t>(part[static_cast<std::size_t>(host)])] += 1;
-  for (std::size_t i = 0; i < parts; ++i) distance[i * parts + i] = 0;
-  for (std::size_t link = 0; link < instance.link_class.size(); ++link) {
-    const Link& ends = topology.link(static_cast<LinkId>(link));
-    const auto from = static_cast<std::size_t>(part[static_cast<std::size_t>(ends.tail)]);
-    const auto to = static_cast<std::size_t>(part[static_cast<std::size_t>(ends.head)]);
-    double& known = distance[from * parts + to];
-    known = std::min(known, lengths[static_cast<std::size_t>(instance.link_class[link])]);
-  }
-  for (std::size_t via = 0; via < parts; ++via)
-    for (std::size_t i = 0; i < parts; ++i)
-      for (std::size_t j = 0; j < parts; ++j)
-        distance[i * parts + j] =
-            std::min(distance[i * parts + j], distance[i * parts + via] + distance[via * parts + j]);
-  double sum = 0;
-  for (std::size_t i = 0; i < parts; ++i)
-    for (std::size_t j = 0; j < parts; ++j) sum += hosts[i] * hosts[j] * distance[i * parts + j];
-  return sum / std::inner_product(lengths.begin(), lengths.end(), instance.class_capacity.begin(), 0.0);
-}
 
 class Mending {
  public:
@@ -145,7 +76,8 @@ class Mending {
   /// Whether a cut or the lengths of the moment prove more than is known.
   bool prove_more() {
     const double before = time_lower_;
-    prove_by_cut();
+    if (std::vector<double> lengths = best_cut(instance_, potential().loads(), time_lower_, time()); !lengths.empty())
+      prove(std::move(lengths));
     for (const double beta : k_proving_betas) {
       if (overload() <= 0) break;
       const double known = time_lower_;
@@ -153,25 +85,6 @@ class Mending {
       if (time_lower_ <= known) break;
     }
     return time_lower_ > before;
-  }
-
-  /// By the best of the cuts that the busiest links make, however many these may be.
-  void prove_by_cut() {
-    const double low = time_lower_, step = (time() - time_lower_) / k_cut_steps;
-    double best = time_lower_;
-    std::vector<double> best_lengths;
-    for (int i = k_cut_steps - 1; i >= 0; --i) {
-      const std::vector<bool> busy = overloaded_links(low + i * step);
-      const std::vector<int> part = parts_without(instance_, busy);
-      if (part.empty()) break;  // and more parts with more links
-      if (std::all_of(part.begin(), part.end(), [](int one) { return one == 0; })) continue;
-      std::vector<double> lengths = cut_lengths(instance_, busy, part);
-      if (const double bound = cut_bound(instance_, lengths, part); bound > best) {
-        best = bound;
-        best_lengths = std::move(lengths);
-      }
-    }
-    if (!best_lengths.empty()) prove(std::move(best_lengths));
   }
 
   /// [class] whether it is busy for longer than this.

@@ -14,7 +14,7 @@ namespace colltopo {
 namespace {
 
 constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
-constexpr int k_pool_sweeps = 2;  // before the sweep of a fine round that finds new paths
+constexpr int k_pool_sweeps = 2;         // before the sweep of a fine round that finds new paths
 
 class Rounds {
  public:

@@ -7,13 +7,18 @@ import os
 import subprocess
 import sys
 
-import cases
+import cases_jobs
+import cases_network
+import cases_steering
 from sandbox import CANNOT, Skip, enter_sandbox
+
+CASES = (cases_jobs, cases_network, cases_steering)
 
 
 def main():
     build, name = sys.argv[1:]
     enter_sandbox(build)
+    cases = next(cases for cases in CASES if hasattr(cases, name))
     try:
         getattr(cases, name)()
     except Skip as reason:
@@ -26,7 +31,7 @@ def main():
         line = fault.__traceback__
         while line.tb_next and line.tb_next.tb_frame.f_code.co_filename == cases.__file__:
             line = line.tb_next
-        print(f"FAILED: cases.py:{line.tb_lineno}: {fault}")
+        print(f"FAILED: {os.path.basename(cases.__file__)}:{line.tb_lineno}: {fault}")
         return 1
     print(f"{name}: passed")
     return 0
