@@ -51,10 +51,10 @@ def ask(command, **options):
     return done.stdout
 
 
-def try_to_ask(command, good=(0,)):
+def try_to_ask(command):
     """None where the command cannot do it."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return done.stdout if done.returncode in good else None
+    return done.stdout if done.returncode == 0 else None
 
 
 @contextlib.contextmanager
