@@ -57,6 +57,52 @@ def try_to_ask(command):
     return done.stdout if done.returncode == 0 else None
 
 
+def command(doc, measure, draw, *choices):
+    """Does what the command line says: `measure`, `draw` or both, and of each list of choices those that it names, else all."""
+    words = set(sys.argv[1:])
+    if words - {"measure", "draw"}.union(*choices):
+        sys.exit(doc)
+    actions = words & {"measure", "draw"} or {"measure", "draw"}
+    if "measure" in actions:
+        with alone():
+            measure(*([name for name in names if name in words] or list(names) for names in choices))
+    if "draw" in actions:
+        draw()
+
+
+@dataclass
+class Routed:
+    """A schedule with its tables."""
+
+    schedule: str  # files
+    routes: str
+    flow: dict  # what `generate` says
+    planes: int
+
+    def environment(self):
+        """Over UCX lanes, one per plane."""
+        lanes = ",".join(f"lane{plane}" for plane in range(self.planes))
+        return {"OMPI_MCA_coll_topo_transport": "ucx", "OMPI_MCA_coll_topo_lanes": f"device:{lanes}", "UCX_TLS": "tcp,self"}
+
+
+def routed(algorithm, topology, folder, *options):
+    """None where the algorithm does not do this topology (dor off a grid)."""
+    schedule, routes = f"{folder}/{algorithm}.sched", f"{folder}/{algorithm}.json"
+    made = try_to_ask(["colltopo", "generate", algorithm, topology, "-o", schedule, "--json", *options])
+    if made is None:
+        return None
+    tables = ["colltopo", "routes", schedule, "--on", topology, "--for", "json", "-o", routes, "--json"]
+    return Routed(schedule, routes, json.loads(made), json.loads(ask(tables))["planes"])
+
+
+def run_command(transport, environment):
+    """The beginning of a command that runs another on the network that is up."""
+    command = [NETLAB, "run", "--name", NAME, "--transport", transport]
+    for name, value in environment.items():
+        command += ["--env", f"{name}={value}"]
+    return [*command, "--"]
+
+
 @contextlib.contextmanager
 def network(topo, *options):
     """A network that is up; gives what `netlab up` says of it."""
@@ -100,10 +146,8 @@ def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400):
     """Rows of these contenders on the network that is up; none where they fail or do not end in time."""
     names = ", ".join(contenders.algorithms)
     ask([NETLAB, "bytes", "--name", NAME, "--reset"])
-    command = [NETLAB, "run", "--name", NAME, "--transport", contenders.transport]
-    for name, value in contenders.environment.items():
-        command += ["--env", f"{name}={value}"]
-    command += ["--", "colltopo-bench", "--collective", collective, "--algorithm", ",".join(contenders.algorithms.values())]
+    command = run_command(contenders.transport, contenders.environment)
+    command += ["colltopo-bench", "--collective", collective, "--algorithm", ",".join(contenders.algorithms.values())]
     command += ["--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations), "--warmup", str(warmup), "--pause", "0.05", "--json"]
     command += ["--check"] if contenders.check else []
     busy = busy_when_started()
@@ -140,6 +184,9 @@ def write_rows(path, rows):
 
 
 def read_rows(path):
+    """None yet where there is no file."""
+    if not os.path.exists(path):
+        return []
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

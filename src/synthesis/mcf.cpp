@@ -45,6 +45,9 @@ Synthesis mended_synthesis(const FlowInstance& instance, const SynthesisOptions&
 
 Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   const auto began = std::chrono::steady_clock::now();
+  const auto seconds_left = [&] {
+    return options.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  };
   const FlowInstance instance = whole_instance(topology);
   SynthesisOptions own = options;
   Synthesis mended;
@@ -56,17 +59,19 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   }
   own.gap = (options.start == nullptr ? k_flow_part : k_flow_part_of_start) * options.gap;
   const bool refine = own.gap < k_gauss_seidel_gap && instance.class_capacity.size() <= k_most_classes;
+  own.seconds = seconds_left();
   SynthesisOptions first = own;
   if (refine) first.gap = k_gauss_seidel_gap;
   FlowSolution solution = path_gauss_seidel(instance, first);
   if (options.team != nullptr) options.team->leave();
   Synthesis synthesis;
   synthesis.trees = solution.trees;
+  for (std::size_t member = 0; member < mended.trees.size(); ++member) synthesis.trees[member] += mended.trees[member];
   if (options.team != nullptr && options.team->rank() != 0) {
     synthesis.bound = {solution.time, solution.time_lower, link_lengths(instance, solution.class_lengths)};
     return synthesis;
   }
-  own.seconds -= std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  own.seconds = seconds_left();
   if (refine && solution.gap() > own.gap && own.seconds > 0) solution = path_interior_point(instance, solution, own);
 
   synthesis.routing =

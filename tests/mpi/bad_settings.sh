@@ -2,16 +2,8 @@
 # bad_settings.sh BUILD: a wrong parameter is said in one line that names the value; the job goes on, right on every rank.
 set -u
 build=$1
-here=$(dirname "$(realpath "$0")")
+. "$(dirname "$(realpath "$0")")/job.sh"
 program=$build/bin/mpi_settings
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
-
-fail() {
-  echo "FAILED: $*" >&2
-  failed=1
-}
 
 # expect_line NAME VALUE WORDS: with the parameter wrong, one warning of coll/topo that contains the words.
 expect_line() {

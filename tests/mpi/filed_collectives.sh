@@ -3,9 +3,7 @@
 # folders and run by tests/mpi/filed_collectives.cpp.
 set -u
 build=$1 ranks=$2
-here=$(dirname "$(realpath "$0")")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+. "$(dirname "$(realpath "$0")")/job.sh"
 
 # make FOLDER ALGORITHM COLLECTIVES TOPO [options]
 make() {

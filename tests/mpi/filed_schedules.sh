@@ -3,7 +3,6 @@
 # several on a host and on a part of the machine; every value is checked.
 set -u
 build=$1
-here=$(dirname "$(realpath "$0")")
 . "$(dirname "$(realpath "$0")")/job.sh"
 if ! unshare --uts true 2>/dev/null; then
   echo "SKIP: several hosts on one need 'unshare --uts', which is not permitted here" >&2

@@ -6,11 +6,8 @@
 #   ends         a rank that leaves, and one that aborts
 set -u
 build=$1 port=$2 what=$3
-here=$(dirname "$(realpath "$0")")
+. "$(dirname "$(realpath "$0")")/job.sh"
 program=$build/bin/mpi_lanes
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-failed=0
 
 if [ ! -f "$build/lib/libcolltopo_ucx.so" ]; then
   echo "SKIP: built without UCX" >&2
@@ -18,11 +15,6 @@ if [ ! -f "$build/lib/libcolltopo_ucx.so" ]; then
 fi
 export UCX_TLS=tcp,self UCX_NET_DEVICES=lo OMPI_MCA_coll_topo_transport=ucx
 beside_ucx='--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any --mca osc ^ucx'
-
-fail() {
-  echo "FAILED: $*" >&2
-  failed=1
-}
 
 # on RANKS [mpirun options] PROGRAM [ARGS]
 on() { timeout -k 3 50 "$here/run.sh" "$build" 1 "$@" 2>&1; }

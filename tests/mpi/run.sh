@@ -6,11 +6,7 @@
 set -eu
 build=$1 nodes=$2 ranks=$3
 shift 3
-
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$build/lib/openmpi"
+. "$(dirname "$(realpath "$0")")/environment.sh"
 
 if [ "$nodes" -le 1 ]; then
   exec mpirun -np "$ranks" "$@"

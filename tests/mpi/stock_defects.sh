@@ -4,15 +4,7 @@
 # Whether the stock library shows the defects depends on its version, so that half is required of 4.1.4 only.
 set -u
 build=$1
-here=$(dirname "$(realpath "$0")")
-failed=0
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-
-fail() {
-  echo "FAILED: $*" >&2
-  failed=1
-}
+. "$(dirname "$(realpath "$0")")/job.sh"
 
 # run SECONDS RANKS ARGS...: output in $output, exit status in $status.
 run() {
