@@ -11,8 +11,8 @@
 #include "colltopo/choice.h"
 #include "colltopo/error.h"
 #include "colltopo/text.h"
-#include "execution/rules.h"
-#include "execution/settings.h"
+#include "comm/rules.h"
+#include "comm/settings.h"
 
 namespace colltopo::cli {
 

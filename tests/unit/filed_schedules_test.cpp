@@ -10,7 +10,7 @@
 #include "colltopo/error.h"
 #include "colltopo/placement.h"
 #include "colltopo/text.h"
-#include "execution/machine_network.h"
+#include "comm/machine_network.h"
 #include "ranks.h"
 
 namespace colltopo {

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "colltopo/error.h"
-#include "execution/rules.h"
+#include "comm/rules.h"
 
 namespace colltopo {
 namespace {

@@ -1,7 +1,7 @@
 // Decisions of one communicator. Everything that decides is equal on all ranks: settings (compared once), the
 // placement of ranks, and of a call only bytes, root and the operation's properties.
 
-#include "execution/comm.h"
+#include "comm/comm.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "execution/settings.h"
+#include "comm/settings.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
-#include "execution/machine_network.h"
+#include "comm/machine_network.h"
 
 namespace colltopo {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "execution/comm.h"
+#include "comm/comm.h"
 
 namespace colltopo {
 

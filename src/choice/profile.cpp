@@ -1,4 +1,4 @@
-#include "execution/profile.h"
+#include "choice/profile.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "execution/comm_lanes.h"
+#include "comm/comm_lanes.h"
 
 #include <fmt/format.h>
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "execution/schedule_files.h"
-#include "execution/settings.h"
+#include "comm/schedule_files.h"
+#include "comm/settings.h"
 #include "transport/callbacks.h"
 #include "transport/lane_transport.h"
 

@@ -1,4 +1,4 @@
-#include "execution/schedule_files.h"
+#include "comm/schedule_files.h"
 
 #include <fmt/format.h>
 

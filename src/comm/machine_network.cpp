@@ -1,5 +1,5 @@
 // Ranks meet the hosts of a network by name, or in order where it has no names.
-#include "execution/machine_network.h"
+#include "comm/machine_network.h"
 
 #include <fmt/format.h>
 

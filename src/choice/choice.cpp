@@ -8,8 +8,8 @@
 #include <cmath>
 #include <set>
 
+#include "choice/profile.h"
 #include "colltopo/error.h"
-#include "execution/profile.h"
 
 namespace colltopo {
 

@@ -10,7 +10,7 @@
 #include "colltopo/choice.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
-#include "execution/forced.h"
+#include "comm/forced.h"
 #include "transport/lane_setting.h"
 
 namespace colltopo {

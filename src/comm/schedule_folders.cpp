@@ -1,5 +1,5 @@
 // Headers of a folder's schedule files, read once.
-#include "execution/schedule_folders.h"
+#include "comm/schedule_folders.h"
 
 #include <fmt/format.h>
 

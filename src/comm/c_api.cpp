@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "colltopo/colltopo.h"
-#include "execution/comm.h"
+#include "comm/comm.h"
 
 struct colltopo_comm {
   colltopo_comm(int rank, int ranks, const colltopo_callbacks& callbacks) : comm(rank, ranks, callbacks) {}

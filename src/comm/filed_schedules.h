@@ -9,8 +9,8 @@
 
 #include "colltopo/colltopo.h"
 #include "colltopo/placement.h"
-#include "execution/schedule_files.h"
-#include "execution/settings.h"
+#include "comm/schedule_files.h"
+#include "comm/settings.h"
 
 namespace colltopo {
 

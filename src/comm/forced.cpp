@@ -1,4 +1,4 @@
-#include "execution/forced.h"
+#include "comm/forced.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

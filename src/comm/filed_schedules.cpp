@@ -1,10 +1,10 @@
 // Placing the ranks of a communicator and finding their schedules.
-#include "execution/filed_schedules.h"
+#include "comm/filed_schedules.h"
 
 #include <fmt/format.h>
 
-#include "execution/machine_network.h"
-#include "execution/schedule_folders.h"
+#include "comm/machine_network.h"
+#include "comm/schedule_folders.h"
 
 namespace colltopo {
 

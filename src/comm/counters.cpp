@@ -1,4 +1,4 @@
-#include "execution/counters.h"
+#include "comm/counters.h"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "execution/forced.h"
+#include "comm/forced.h"
 
 namespace colltopo {
 

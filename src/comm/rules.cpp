@@ -1,4 +1,4 @@
-#include "execution/rules.h"
+#include "comm/rules.h"
 
 #include <fmt/format.h>
 

@@ -10,12 +10,12 @@
 #include "colltopo/choice.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
-#include "execution/comm_lanes.h"
-#include "execution/counters.h"
-#include "execution/filed_schedules.h"
-#include "execution/rules.h"
-#include "execution/schedule_files.h"
-#include "execution/settings.h"
+#include "comm/comm_lanes.h"
+#include "comm/counters.h"
+#include "comm/filed_schedules.h"
+#include "comm/rules.h"
+#include "comm/schedule_files.h"
+#include "comm/settings.h"
 #include "transport/callbacks.h"
 
 namespace colltopo {
