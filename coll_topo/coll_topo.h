@@ -8,6 +8,7 @@
 #include "coll_topo_compat.h"
 
 #include "colltopo/colltopo.h"
+#include "shell.h"
 
 BEGIN_C_DECLS
 
@@ -38,6 +39,15 @@ typedef struct mca_coll_topo_declined_t {
     int op_properties;
 } mca_coll_topo_declined_t;
 
+/* Where a collective of a communicator goes in a process that has an accelerator: agreed at its first call. */
+typedef enum { MCA_COLL_TOPO_UNKNOWN, MCA_COLL_TOPO_STAGES, MCA_COLL_TOPO_LEAVES } mca_coll_topo_staging_t;
+
+/* Sizes that the communicator's former function gets wrong, from `first` on. */
+typedef struct mca_coll_topo_wrong_t {
+    size_t first; /* bytes */
+    size_t sizes; /* how many; 0: none */
+} mca_coll_topo_wrong_t;
+
 typedef struct mca_coll_topo_module_t {
     mca_coll_base_module_t super;
     colltopo_comm *collectives; /* NULL until the first call */
@@ -48,10 +58,12 @@ typedef struct mca_coll_topo_module_t {
     int rank;
     int ranks;
     int verbose;
-    size_t *counts; /* reduce_scatter's, one per rank; NULL until needed */
-    void *scratch;  /* packed data of derived datatypes */
-    size_t scratch_bytes;
+    bool abandoned;             /* a message of the last call was given up and may still arrive */
+    size_t *counts;             /* reduce_scatter's, one per rank; NULL until needed */
+    struct shell_memory memory; /* packed data of derived datatypes */
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES];
+    mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
+    mca_coll_topo_wrong_t wrong[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
@@ -83,23 +95,31 @@ void mca_coll_topo_warn(const char *line);
 void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks *callbacks);
 int mca_coll_topo_locality(void *context, int level, int *group_of);
 int mca_coll_topo_host_names(void *context, size_t size, char *names);
+void mca_coll_topo_forget_hosts(void);
 
-/* `count` elements of a datatype at `buf`. */
+typedef int (*mca_coll_topo_run_fn_t)(colltopo_comm *comm, const colltopo_call *call);
+
+/* Runs a call on a started module. Errors are MPI's, or COLLTOPO_DECLINED. */
+int mca_coll_topo_run(void *module, int collective, const colltopo_call *call);
+
+/* The MPI code of a colltopo call's result that is neither success nor COLLTOPO_DECLINED; says what a code cannot. */
+int mca_coll_topo_error(int rc);
+
+/* `blocks` blocks of `count` elements of a datatype at `buf`. */
 typedef struct mca_coll_topo_span_t {
     const void *buf;
+    size_t blocks; /* 0: none */
     size_t count;
     ompi_datatype_t *dtype;
 } mca_coll_topo_span_t;
 
-typedef int (*mca_coll_topo_run_fn_t)(colltopo_comm *comm, const colltopo_call *call);
-
 /* Datatypes: moves (alltoall, allgather, bcast). The call lacks its pointers; `collective` is a COLLTOPO_ number. */
 typedef struct mca_coll_topo_move_t {
-    mca_coll_topo_run_fn_t run;
     int collective;
-    mca_coll_topo_span_t input;  /* count 0: none */
-    mca_coll_topo_span_t output; /* count 0: none */
-    bool output_holds_input;
+    mca_coll_topo_span_t input;
+    mca_coll_topo_span_t output;
+    size_t first_held; /* of the blocks of output that hold input */
+    size_t blocks_held;
     bool output_changes;
 } mca_coll_topo_move_t;
 int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call);
@@ -121,15 +141,34 @@ int mca_coll_topo_apply_basic(void *operation, const void *source, void *target,
 
 /* Datatypes: other reductions. */
 typedef struct mca_coll_topo_reduction_t {
-    mca_coll_topo_run_fn_t run;
     int collective;
     mca_coll_topo_operation_t operation;
     const void *input; /* MPI_IN_PLACE: in output */
-    void *output;      /* NULL: this rank receives nothing */
+    void *output;      /* NULL may be MPI_BOTTOM: `receives` says whether there is one */
+    bool receives;
     size_t input_count;
     size_t output_count;
 } mca_coll_topo_reduction_t;
-int mca_coll_topo_reduction(mca_coll_topo_module_t *module, mca_coll_topo_reduction_t *reduction, colltopo_call *call);
+int mca_coll_topo_reduction(mca_coll_topo_module_t *module, const mca_coll_topo_reduction_t *asked,
+                            colltopo_call *call);
+
+/* Fills in module->wrong: the former functions that are known to give wrong results in this release of Open MPI. */
+void mca_coll_topo_find_defects(mca_coll_topo_module_t *module);
+void mca_coll_topo_say_defects(const mca_coll_topo_module_t *module);
+
+/* `bytes`: of a block or vector. Equal on all ranks. */
+static inline int mca_coll_topo_previous_is_wrong(const mca_coll_topo_module_t *module, int collective, size_t bytes)
+{
+    return bytes - module->wrong[collective].first < module->wrong[collective].sizes;
+}
+
+/* What this process can do with memory of an accelerator. */
+typedef struct mca_coll_topo_device_t {
+    bool (*holds)(const void *address);
+    void (*copy)(void *to, const void *from, size_t bytes); /* either address in a device's memory or the host's */
+} mca_coll_topo_device_t;
+void mca_coll_topo_find_device(void);                     /* once per process */
+const mca_coll_topo_device_t *mca_coll_topo_device(void); /* NULL: there is no accelerator */
 
 /* One function per collective, as coll.h declares them. */
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -149,6 +188,9 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
                         ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
                          ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* Offers functions that touch an accelerator's memory by its own copies alone, in place of those above. */
+void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module);
 
 END_C_DECLS
 

@@ -11,15 +11,6 @@
 
 #define MCA_COLL_TOPO_FALL_BACK(name, ...) topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module)
 
-/* Moves are cut into granules, of the same size on all ranks: their total is, their datatypes need not be. Granules are
- * powers of two; the result is their exponent. */
-static inline int mca_coll_topo_granule(size_t bytes)
-{
-    const int zeros = __builtin_ctzll(bytes);
-
-    return zeros < 6 ? zeros : 6;
-}
-
 static inline size_t mca_coll_topo_bytes(const ompi_datatype_t *dtype, size_t count)
 {
     return dtype->super.size * count;
@@ -44,11 +35,25 @@ static inline bool mca_coll_topo_was_declined(mca_coll_topo_module_t *topo, int 
     return true;
 }
 
+/* What is rare in a call's end: it was declined, or went wrong. */
+static __attribute__((noinline, cold)) int mca_coll_topo_look_at(mca_coll_topo_module_t *topo, int collective,
+                                                                 const mca_coll_topo_declined_t *call, int rc)
+{
+    if (COLLTOPO_DECLINED != rc) {
+        return mca_coll_topo_error(rc);
+    }
+    if (topo->serving) {
+        topo->declined[collective] = *call;
+    }
+    return rc;
+}
+
 static inline int mca_coll_topo_remember(mca_coll_topo_module_t *topo, int collective, size_t bytes,
                                          size_t element_size, int root, int op_properties, int rc)
 {
-    if (OPAL_UNLIKELY(COLLTOPO_DECLINED == rc && topo->serving)) {
-        topo->declined[collective] = (mca_coll_topo_declined_t){bytes, element_size, root, op_properties};
+    if (OPAL_UNLIKELY(COLLTOPO_SUCCESS != rc)) {
+        const mca_coll_topo_declined_t call = {bytes, element_size, root, op_properties};
+        return mca_coll_topo_look_at(topo, collective, &call, rc);
     }
     return rc;
 }
@@ -61,11 +66,11 @@ static inline bool mca_coll_topo_is_plain(const ompi_datatype_t *dtype)
 
 /* Granules of `bytes`, of each block or in all. */
 #define MCA_COLL_TOPO_GRANULES(bytes) \
-    .count = (bytes) >> mca_coll_topo_granule(bytes), .element_size = (size_t) 1 << mca_coll_topo_granule(bytes)
+    .count = (bytes) >> shell_granule(bytes), .element_size = (size_t) 1 << shell_granule(bytes)
 
-/* alltoall and allgather differ in how many blocks are sent. */
+/* alltoall and allgather differ in how many blocks are sent, and which blocks of the output hold input in place. */
 static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
-                                         size_t blocks_sent, const void *sbuf, size_t scount, ompi_datatype_t *sdtype,
+                                         bool one_block_in, const void *sbuf, size_t scount, ompi_datatype_t *sdtype,
                                          void *rbuf, size_t rcount, ompi_datatype_t *rdtype)
 {
     const size_t bytes = mca_coll_topo_bytes(rdtype, rcount);
@@ -86,31 +91,49 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
+    const int wrong = mca_coll_topo_previous_is_wrong(topo, collective, bytes);
     if (OPAL_LIKELY((in_place || mca_coll_topo_is_plain(sdtype)) && mca_coll_topo_is_plain(rdtype))) {
-        const colltopo_call call = {.input = sbuf, .output = rbuf, .in_place = in_place, MCA_COLL_TOPO_GRANULES(bytes)};
+        const colltopo_call call = {.input = sbuf,
+                                    .output = rbuf,
+                                    .in_place = in_place,
+                                    .previous_is_wrong = wrong,
+                                    MCA_COLL_TOPO_GRANULES(bytes)};
         rc = run(topo->collectives, &call);
     } else {
-        colltopo_call call = {.in_place = in_place, MCA_COLL_TOPO_GRANULES(bytes)};
-        mca_coll_topo_move_t move = {.run = run,
-                                     .collective = collective,
-                                     .input = {sbuf, in_place ? 0 : blocks_sent * scount, sdtype},
-                                     .output = {rbuf, (size_t) topo->ranks * rcount, rdtype},
-                                     .output_holds_input = in_place,
-                                     .output_changes = true};
+        const size_t ranks = (size_t) topo->ranks;
+        colltopo_call call = {.in_place = in_place, .previous_is_wrong = wrong, MCA_COLL_TOPO_GRANULES(bytes)};
+        const mca_coll_topo_move_t move = {.collective = collective,
+                                           .input = {sbuf,
+                                                     in_place       ? 0
+                                                     : one_block_in ? 1
+                                                                    : ranks,
+                                                     scount, sdtype},
+                                           .output = {rbuf, ranks, rcount, rdtype},
+                                           .first_held = one_block_in ? (size_t) topo->rank : 0,
+                                           .blocks_held = !in_place      ? 0
+                                                          : one_block_in ? 1
+                                                                         : ranks,
+                                           .output_changes = true};
         rc = mca_coll_topo_move(topo, &move, &call);
     }
     return mca_coll_topo_remember(topo, collective, bytes, 0, 0, 0, rc);
 }
+
+/* A send count that the standard says to ignore is not ignored by all: tuned of 4.1 decides by it, and ranks that give
+ * different ones hang. In place it is the receive count that is handed on. */
+#define MCA_COLL_TOPO_FALL_BACK_EXCHANGE(name)                                                        \
+    (MPI_IN_PLACE == sbuf ? MCA_COLL_TOPO_FALL_BACK(name, sbuf, rcount, rdtype, rbuf, rcount, rdtype) \
+                          : MCA_COLL_TOPO_FALL_BACK(name, sbuf, scount, sdtype, rbuf, rcount, rdtype))
 
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
                            mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    const int rc = mca_coll_topo_exchange(topo, colltopo_alltoall, COLLTOPO_ALLTOALL, (size_t) topo->ranks, sbuf,
-                                          (size_t) scount, sdtype, rbuf, (size_t) rcount, rdtype);
+    const int rc = mca_coll_topo_exchange(topo, colltopo_alltoall, COLLTOPO_ALLTOALL, false, sbuf, (size_t) scount,
+                                          sdtype, rbuf, (size_t) rcount, rdtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(alltoall, sbuf, scount, sdtype, rbuf, rcount, rdtype) : rc;
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK_EXCHANGE(alltoall) : rc;
 }
 
 int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -118,11 +141,10 @@ int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi
                             mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    const int rc = mca_coll_topo_exchange(topo, colltopo_allgather, COLLTOPO_ALLGATHER, 1, sbuf, (size_t) scount,
+    const int rc = mca_coll_topo_exchange(topo, colltopo_allgather, COLLTOPO_ALLGATHER, true, sbuf, (size_t) scount,
                                           sdtype, rbuf, (size_t) rcount, rdtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allgather, sbuf, scount, sdtype, rbuf, rcount, rdtype)
-                                   : rc;
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK_EXCHANGE(allgather) : rc;
 }
 
 int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,
@@ -140,15 +162,18 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
     }
     rc = mca_coll_topo_ready(topo);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        colltopo_call call = {.output = buf, .root = root, MCA_COLL_TOPO_GRANULES(bytes)};
+        colltopo_call call = {.output = buf,
+                              .root = root,
+                              .previous_is_wrong = mca_coll_topo_previous_is_wrong(topo, COLLTOPO_BCAST, bytes),
+                              MCA_COLL_TOPO_GRANULES(bytes)};
         if (OPAL_LIKELY(mca_coll_topo_is_plain(dtype))) {
             rc = colltopo_bcast(topo->collectives, &call);
         } else {
-            mca_coll_topo_move_t move = {.run = colltopo_bcast,
-                                         .collective = COLLTOPO_BCAST,
-                                         .output = {buf, (size_t) count, dtype},
-                                         .output_holds_input = root == topo->rank,
-                                         .output_changes = root != topo->rank};
+            const bool is_root = root == topo->rank;
+            const mca_coll_topo_move_t move = {.collective = COLLTOPO_BCAST,
+                                               .output = {buf, 1, (size_t) count, dtype},
+                                               .blocks_held = is_root ? 1 : 0,
+                                               .output_changes = !is_root};
             rc = mca_coll_topo_move(topo, &move, &call);
         }
         rc = mca_coll_topo_remember(topo, COLLTOPO_BCAST, bytes, 0, root, 0, rc);
@@ -180,14 +205,15 @@ static inline int mca_coll_topo_op_properties(ompi_op_t *op, const ompi_datatype
 
 /* A reduction whose datatype has gaps, or begins elsewhere than its buffer. */
 static __attribute__((noinline)) int mca_coll_topo_reduce_derived(mca_coll_topo_module_t *topo,
-                                                                  mca_coll_topo_reduction_t *reduction,
+                                                                  const mca_coll_topo_reduction_t *reduction,
                                                                   colltopo_call *call)
 {
     const ompi_datatype_t *dtype = reduction->operation.dtype;
     const int rc = mca_coll_topo_reduction(topo, reduction, call);
 
     if (NULL != call->counts || 0 == call->element_size) {
-        return rc; /* shards of several sizes, or a datatype that colltopo was not asked about */
+        /* Shards of several sizes, or a datatype that colltopo was not asked about. */
+        return COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? rc : mca_coll_topo_error(rc);
     }
     return mca_coll_topo_remember(topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count),
                                   call->element_size, call->root, call->op_properties, rc);
@@ -217,14 +243,23 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
+    const bool receives = COLLTOPO_REDUCE != collective || root == topo->rank;
+    const int wrong = NULL == counts && mca_coll_topo_previous_is_wrong(topo, collective, bytes);
     if (OPAL_UNLIKELY(!mca_coll_topo_is_basic(dtype))) {
-        mca_coll_topo_reduction_t reduction = {run, collective, {op, dtype}, input, output, input_count, output_count};
-        colltopo_call derived = {.count = count, .counts = counts, .root = root, .op_properties = op_properties};
+        const mca_coll_topo_reduction_t reduction = {.collective = collective,
+                                                     .operation = {op, dtype},
+                                                     .input = input,
+                                                     .output = output,
+                                                     .receives = receives,
+                                                     .input_count = input_count,
+                                                     .output_count = receives ? output_count : 0};
+        colltopo_call derived = {
+            .count = count, .counts = counts, .root = root, .op_properties = op_properties, .previous_is_wrong = wrong};
         return mca_coll_topo_reduce_derived(topo, &reduction, &derived);
     }
     mca_coll_topo_operation_t operation = {op, dtype};
     const colltopo_call call = {.input = input,
-                                .output = output,
+                                .output = receives ? output : NULL,
                                 .in_place = MPI_IN_PLACE == input,
                                 .count = count,
                                 .counts = counts,
@@ -232,9 +267,13 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
                                 .root = root,
                                 .op_properties = op_properties,
                                 .reduce = mca_coll_topo_apply_basic,
-                                .reduce_context = &operation};
+                                .reduce_context = &operation,
+                                .previous_is_wrong = wrong};
     rc = run(topo->collectives, &call);
-    return NULL != counts ? rc : mca_coll_topo_remember(topo, collective, bytes, extent, root, op_properties, rc);
+    if (NULL != counts) {
+        return OPAL_LIKELY(0 >= rc && COLLTOPO_INVALID != rc) ? rc : mca_coll_topo_error(rc);
+    }
+    return mca_coll_topo_remember(topo, collective, bytes, extent, root, op_properties, rc);
 }
 
 int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
@@ -251,10 +290,8 @@ int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t cou
                          ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    const bool is_root = root == topo->rank;
-    const int rc =
-        mca_coll_topo_reduce_by(topo, colltopo_reduce, COLLTOPO_REDUCE, sbuf, (size_t) count, is_root ? rbuf : NULL,
-                                is_root ? (size_t) count : 0, (size_t) count, NULL, root, op, dtype);
+    const int rc = mca_coll_topo_reduce_by(topo, colltopo_reduce, COLLTOPO_REDUCE, sbuf, (size_t) count, rbuf,
+                                           (size_t) count, (size_t) count, NULL, root, op, dtype);
 
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce, sbuf, rbuf, count, dtype, op, root) : rc;
 }

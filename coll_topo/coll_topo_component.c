@@ -96,6 +96,7 @@ static int mca_coll_topo_open(void)
     Dl_info place;
 
     OBJ_CONSTRUCT(&mca_coll_topo_component.lock, opal_mutex_t);
+    mca_coll_topo_find_device();
     if (0 != dladdr(&mca_coll_topo_component, &place) && NULL != place.dli_fname) {
         const char *slash = strrchr(place.dli_fname, '/');
         char *folder = NULL == slash ? NULL : strndup(place.dli_fname, (size_t) (slash - place.dli_fname));
@@ -112,6 +113,7 @@ static int mca_coll_topo_close(void)
     while (0 < mca_coll_topo_warnings_count) {
         free(mca_coll_topo_warnings[--mca_coll_topo_warnings_count]);
     }
+    mca_coll_topo_forget_hosts();
     OBJ_DESTRUCT(&mca_coll_topo_component.lock);
     return OMPI_SUCCESS;
 }

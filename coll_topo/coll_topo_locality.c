@@ -1,6 +1,8 @@
 /* Which ranks share a node, a package, a NUMA domain or an L3 cache.
  *
- * Nodes are known to every rank by host name, without communication. Within a node a process knows its own binding
+ * Nodes are known to every rank by host name, without communication: Open MPI's run time has told every process where
+ * the others are. It is asked by a process's name, since ompi_comm_peer_lookup would make an ompi_proc_t of every rank,
+ * which Open MPI leaves until the first message between two. Within a node a process knows its own binding
  * only, so the places are exchanged by the communicator's former allgather. Open MPI numbers no places across nodes; a
  * group here is named by the lowest rank in it. */
 #include "ompi_config.h"
@@ -78,14 +80,72 @@ static int mca_coll_topo_exchange_places(mca_coll_topo_module_t *module, int lev
     return OMPI_SUCCESS == rc ? COLLTOPO_SUCCESS : ompi_errcode_get_mpi_code(rc);
 }
 
+/* The hosts of this job's processes, asked for once: every communicator wants them. By the process's number in its job.
+ */
+static struct {
+    char **of; /* NULL: not asked for yet */
+    size_t processes;
+} mca_coll_topo_hosts;
+
+void mca_coll_topo_forget_hosts(void)
+{
+    for (size_t i = 0; i < mca_coll_topo_hosts.processes; ++i) {
+        free(mca_coll_topo_hosts.of[i]);
+    }
+    free(mca_coll_topo_hosts.of);
+    mca_coll_topo_hosts.of = NULL;
+    mca_coll_topo_hosts.processes = 0;
+}
+
+/* Where to remember the host of a process; NULL when out of memory. Under the component's lock. */
+static char **mca_coll_topo_remembered(size_t process)
+{
+    if (mca_coll_topo_hosts.processes <= process) {
+        const size_t more = 2 * process + 64;
+        char **of = realloc(mca_coll_topo_hosts.of, more * sizeof(*of));
+        if (NULL == of) {
+            return NULL;
+        }
+        memset(of + mca_coll_topo_hosts.processes, 0, (more - mca_coll_topo_hosts.processes) * sizeof(*of));
+        mca_coll_topo_hosts.of = of;
+        mca_coll_topo_hosts.processes = more;
+    }
+    return &mca_coll_topo_hosts.of[process];
+}
+
+/* The host of a rank that Open MPI has made no ompi_proc_t of, which all processes of other jobs have. */
+static const char *mca_coll_topo_host_of_name(opal_process_name_t name)
+{
+    char **host;
+
+    OPAL_THREAD_LOCK(&mca_coll_topo_component.lock);
+    host = mca_coll_topo_remembered(name.vpid);
+    if (NULL != host && NULL == *host) {
+        *host = mca_coll_topo_ask_for_host(name);
+    }
+    const char *const found = NULL == host ? NULL : *host; /* stays until the component is closed */
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_component.lock);
+    return found;
+}
+
+/* Equal on all ranks, whoever of them has met whom: the run time's name for the host either way. */
 static const char *mca_coll_topo_host_of(const mca_coll_topo_module_t *module, int rank)
 {
-    const char *host = opal_get_proc_hostname(&ompi_comm_peer_lookup(module->comm, rank)->super);
+    ompi_group_t *const group = module->comm->c_remote_group;
+    ompi_proc_t *const known = ompi_group_peer_lookup_existing(group, rank);
+    const char *host = NULL;
 
+    if (NULL == known) {
+        const opal_process_name_t name = ompi_group_get_proc_name(group, rank);
+        host = name.jobid == OMPI_PROC_MY_NAME->jobid ? mca_coll_topo_host_of_name(name) : NULL;
+    }
+    if (NULL == host) {
+        host = opal_get_proc_hostname(&(NULL != known ? known : ompi_comm_peer_lookup(module->comm, rank))->super);
+    }
     return NULL == host ? "" : host;
 }
 
-/* Open MPI has told every process where the others are. */
+/* Each rank's host, as Open MPI's run time calls it. */
 int mca_coll_topo_host_names(void *context, size_t size, char *names)
 {
     const mca_coll_topo_module_t *module = (const mca_coll_topo_module_t *) context;

@@ -23,7 +23,7 @@ static void mca_coll_topo_destruct(mca_coll_topo_module_t *module)
 {
     colltopo_comm_free(module->collectives);
     free(module->counts);
-    free(module->scratch);
+    shell_free(&module->memory);
 #if !MCA_COLL_TOPO_SELF_INSTALL
 #    define MCA_COLL_TOPO_RELEASE(name)                  \
         if (NULL != module->previous.name##_module) {    \
@@ -53,6 +53,9 @@ mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int 
 #define MCA_COLL_TOPO_OFFER(name) module->super.coll_##name = mca_coll_topo_##name;
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_OFFER)
 #undef MCA_COLL_TOPO_OFFER
+    if (NULL != mca_coll_topo_device()) {
+        mca_coll_topo_stage_devices(module);
+    }
     return &module->super;
 }
 
@@ -71,7 +74,7 @@ static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_
 #    define MCA_COLL_TOPO_SAVE(name)                                                                      \
         if (NULL != comm->c_coll->coll_##name) {                                                          \
             MCA_COLL_SAVE_API(comm, name, module->previous.name, module->previous.name##_module, "topo"); \
-            MCA_COLL_INSTALL_API(comm, name, mca_coll_topo_##name, base, "topo");                         \
+            MCA_COLL_INSTALL_API(comm, name, base->coll_##name, base, "topo");                            \
         }
 #else
 #    define MCA_COLL_TOPO_SAVE(name)                                             \
@@ -85,6 +88,7 @@ static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_
 #endif
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_SAVE)
 #undef MCA_COLL_TOPO_SAVE
+    mca_coll_topo_find_defects(module);
     return OMPI_SUCCESS;
 }
 
@@ -146,5 +150,35 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
         mca_coll_topo_apply(module, &settings[i], mca_coll_topo_component.settings[i]);
     }
     module->serving = true;
+    if (0 == module->rank && 0 < module->verbose) {
+        mca_coll_topo_say_defects(module);
+    }
     return OMPI_SUCCESS;
+}
+
+int mca_coll_topo_error(int rc)
+{
+    if (COLLTOPO_INVALID != rc) {
+        return rc;
+    }
+    mca_coll_topo_warn(colltopo_last_error());
+    return MPI_ERR_INTERN;
+}
+
+int mca_coll_topo_run(void *owner, int collective, const colltopo_call *call)
+{
+    static const mca_coll_topo_run_fn_t run[COLLTOPO_COLLECTIVES] = {
+        [COLLTOPO_ALLTOALL] = colltopo_alltoall,
+        [COLLTOPO_ALLGATHER] = colltopo_allgather,
+        [COLLTOPO_REDUCE_SCATTER] = colltopo_reduce_scatter,
+        [COLLTOPO_ALLREDUCE] = colltopo_allreduce,
+        [COLLTOPO_BCAST] = colltopo_bcast,
+        [COLLTOPO_REDUCE] = colltopo_reduce,
+    };
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) owner;
+    int rc;
+
+    module->abandoned = false;
+    rc = run[collective](module->collectives, call);
+    return COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? rc : mca_coll_topo_error(rc);
 }

@@ -16,6 +16,7 @@
 #include "ompi/mca/pml/pml.h"
 #include "ompi/request/request.h"
 #include "opal/runtime/opal_progress.h"
+#include "opal/util/arch.h"
 #include "opal/util/output.h"
 
 static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
@@ -115,14 +116,15 @@ static int mca_coll_topo_recv(void *context, void *data, size_t bytes, int peer,
 /* A receive that no message has met yet is taken back; whatever else is under way finishes unseen. */
 static void mca_coll_topo_abandon(void *context, void **request)
 {
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
     ompi_request_t *pending = (ompi_request_t *) *request;
 
-    (void) context;
     if (NULL == pending) {
         return;
     }
     if (!REQUEST_COMPLETE(pending)) {
         (void) ompi_request_cancel(pending);
+        module->abandoned = module->abandoned || !REQUEST_COMPLETE(pending);
     }
     (void) ompi_request_free(&pending);
     *request = NULL;
@@ -191,5 +193,6 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .previous = "the next component",
         .transport_error = MPI_ERR_OTHER,
         .truncation_error = MPI_ERR_TRUNCATE,
+        .architecture = (unsigned long long) opal_local_arch ^ shell_architecture(),
     };
 }

@@ -76,6 +76,9 @@ typedef struct colltopo_callbacks {
   /* The error code of messages that are colltopo's own (transport ucx), such as MPI_ERR_OTHER; not 0. */
   int transport_error;
   int truncation_error; /* the same for one that is longer than its receiver expects, such as MPI_ERR_TRUNCATE */
+  /* What bytes mean here: ranks that give different numbers have other orders or sizes of types, and all of their calls
+   * are declined, since messages are bytes. */
+  unsigned long long architecture;
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */
@@ -115,6 +118,9 @@ typedef struct colltopo_call {
   int op_properties;
   int (*reduce)(void* context, const void* source, void* target, size_t elements); /* target = source op target */
   void* reduce_context;
+  /* Not 0: the previous implementation is known to do such calls wrong, and must not be left the choice. Equal on all
+   * ranks. */
+  int previous_is_wrong;
 } colltopo_call;
 
 /* COLLTOPO_SUCCESS, COLLTOPO_DECLINED or a callback's error code. */

@@ -102,7 +102,8 @@ void Comm::first_call() {
 
 void Comm::agree_on_settings() {
   // 62 bits of the hash, so that the negative is a long long as well.
-  const auto hash = static_cast<long long>(std::hash<std::string>{}(settings_.canonical) >> 2);
+  const std::string equal = settings_.canonical + std::to_string(callbacks_.architecture);
+  const auto hash = static_cast<long long>(std::hash<std::string>{}(equal) >> 2);
   std::string none;
   if (agreement_.all_good(&none, hash)) return;
   declined_.fill(true);

@@ -7,6 +7,8 @@
 
 #include <mpi.h>
 
+#include "shell.h"
+
 /* What a move reads or writes: `blocks` blocks of `count` elements. */
 struct shim_blocks {
     const void *buffer;
@@ -32,10 +34,12 @@ int shim_reduce(struct shim_operands operands, int count, int root, MPI_Comm com
 int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Comm comm);
 int shim_reduce_scatter_block(struct shim_operands operands, int count, MPI_Comm comm);
 
-/* Runs a call and counts it. Like the functions above, but for the error handler. */
+/* Runs a call on a struct shim_communicator and counts it. Like the functions above, but for the error handler. */
+int shim_run(void *communicator, int collective, const colltopo_call *call);
+
+/* What the packing of a communicator's calls needs. */
 struct shim_communicator;
-struct colltopo_call;
-int shim_run(struct shim_communicator *communicator, int collective, const struct colltopo_call *call);
+struct shell_side shim_side(struct shim_communicator *communicator);
 
 /* Hands an error to the communicator's error handler. */
 int shim_answer(int status, MPI_Comm comm);

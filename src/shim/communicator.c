@@ -34,6 +34,7 @@ static void release(struct shim_communicator *communicator)
     communicator->collectives = NULL;
     free(communicator->counts);
     communicator->counts = NULL;
+    shell_free(&communicator->memory);
 }
 
 static void unlist(struct shim_communicator *communicator)
@@ -153,6 +154,7 @@ static struct shim_communicator *make(MPI_Comm comm)
     shim_mpi.Comm_size(comm, &communicator->ranks);
     if (!is_inter && communicator->ranks > 1) {
         callbacks.context = communicator;
+        callbacks.architecture = shell_architecture();
         communicator->collectives = colltopo_comm_create(communicator->rank, communicator->ranks, &callbacks);
         if (communicator->collectives != NULL) {
             apply_environment(communicator);

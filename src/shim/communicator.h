@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include "colltopo/colltopo.h"
+#include "shell.h"
 
 struct shim_communicator {
     MPI_Comm comm;     /* the program's */
@@ -22,6 +23,8 @@ struct shim_communicator {
     int requests;                              /* not yet completed */
     unsigned idle;                             /* rounds of progress since the processor was last given away */
     size_t *counts;                            /* [rank] of reduce_scatter */
+    struct shell_memory memory;                /* of packed data */
+    bool abandoned;                            /* a message of the last call was given up and may still arrive */
     struct shim_communicator *next, *previous; /* in the list of all */
 };
 

@@ -48,8 +48,9 @@ unsigned long long colltopo_shim_calls(int collective)
     return sum;
 }
 
-int shim_run(struct shim_communicator *communicator, int collective, const colltopo_call *call)
+int shim_run(void *owner, int collective, const colltopo_call *call)
 {
+    struct shim_communicator *const communicator = owner;
     static int (*const run[COLLTOPO_COLLECTIVES])(colltopo_comm *, const colltopo_call *) = {
         [COLLTOPO_ALLTOALL] = colltopo_alltoall,
         [COLLTOPO_ALLGATHER] = colltopo_allgather,
@@ -57,12 +58,26 @@ int shim_run(struct shim_communicator *communicator, int collective, const collt
         [COLLTOPO_ALLREDUCE] = colltopo_allreduce,
         [COLLTOPO_BCAST] = colltopo_bcast,
         [COLLTOPO_REDUCE] = colltopo_reduce};
-    const int status = run[collective](communicator->collectives, call);
+    int status;
 
+    communicator->abandoned = false;
+    status = run[collective](communicator->collectives, call);
     if (status == COLLTOPO_SUCCESS) {
         atomic_fetch_add_explicit(&calls[collective], 1, memory_order_relaxed);
+    } else if (status == COLLTOPO_INVALID) {
+        shim_say(0, colltopo_last_error()); /* as when memory runs out while a plan is made */
+        status = MPI_ERR_INTERN;
     }
-    return status == COLLTOPO_INVALID ? MPI_ERR_INTERN : status; /* memory ran out while a plan was made */
+    return status;
+}
+
+struct shell_side shim_side(struct shim_communicator *communicator)
+{
+    return (struct shell_side){.owner = communicator,
+                               .memory = &communicator->memory,
+                               .abandoned = &communicator->abandoned,
+                               .no_memory = MPI_ERR_NO_MEM,
+                               .run = shim_run};
 }
 
 int shim_answer(int status, MPI_Comm comm)

@@ -23,17 +23,6 @@ struct move {
 
 enum direction { packing, unpacking };
 
-/* Chunks are never cut inside an element: moves are cut into granules whose size follows from the bytes of a block. It
- * is a power of two, for a division shows in small calls. */
-static void set_bytes(colltopo_call *call, size_t bytes)
-{
-    const int zeros = __builtin_ctzll(bytes);
-    const int exponent = zeros < 6 ? zeros : 6;
-
-    call->element_size = (size_t)1 << exponent;
-    call->count = bytes >> exponent;
-}
-
 /* Between a block as the program has it and its bytes in a row. MPI_Pack counts bytes in an int; beyond that a message
  * to oneself does the same. */
 static int convert_block(struct shim_communicator *communicator, enum direction direction, char *block, int count,
@@ -61,59 +50,57 @@ static int convert_block(struct shim_communicator *communicator, enum direction 
 }
 
 static int convert(struct shim_communicator *communicator, enum direction direction, const struct shim_blocks *blocks,
-                   size_t first, size_t end, char *packed)
+                   size_t first, size_t number, char *packed)
 {
-    const struct shim_layout layout = shim_layout_of(blocks->type);
+    const struct shell_layout layout = shim_layout_of(blocks->type);
     const size_t bytes = layout.size * (size_t)blocks->count;
     const MPI_Aint stride = layout.extent * blocks->count;
     int status = MPI_SUCCESS;
 
-    for (size_t i = first; i < end && status == MPI_SUCCESS; ++i) {
-        status = convert_block(communicator, direction, (char *)blocks->buffer + (MPI_Aint)i * stride, blocks->count,
-                               blocks->type, packed + i * bytes, bytes);
+    for (size_t i = 0; i < number && status == MPI_SUCCESS; ++i) {
+        status = convert_block(communicator, direction, (char *)blocks->buffer + (MPI_Aint)(first + i) * stride,
+                               blocks->count, blocks->type, packed + i * bytes, bytes);
     }
     return status;
+}
+
+static int pack(void *communicator, const void *side, size_t first, size_t blocks, char *packed)
+{
+    return convert(communicator, packing, side, first, blocks, packed);
+}
+
+static int unpack(void *communicator, const void *side, size_t first, size_t blocks, char *packed)
+{
+    return convert(communicator, unpacking, side, first, blocks, packed);
 }
 
 static int run_packed(struct shim_communicator *communicator, const struct move *move, colltopo_call *call,
                       bool input_plain, bool output_plain)
 {
-    const size_t bytes = call->count * call->element_size;
-    const size_t input_bytes = input_plain ? 0 : move->input.blocks * bytes;
-    const size_t output_bytes = output_plain ? 0 : move->output.blocks * bytes;
-    char *packed = malloc(input_bytes + output_bytes);
-    int status = MPI_SUCCESS;
+    const struct shell_side side = shim_side(communicator);
+    const struct shell_move packed = {.collective = move->collective,
+                                      .input_is_dense = input_plain,
+                                      .output_is_dense = output_plain,
+                                      .block_bytes = call->count * call->element_size,
+                                      .input_blocks = move->input.blocks,
+                                      .output_blocks = move->output.blocks,
+                                      .first_held = move->first_held,
+                                      .blocks_held = move->blocks_held,
+                                      .output_changes = move->output_changes,
+                                      .input = &move->input,
+                                      .output = &move->output,
+                                      .pack = pack,
+                                      .unpack = unpack};
 
-    if (packed == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    if (!input_plain) {
-        call->input = packed;
-        status = convert(communicator, packing, &move->input, 0, move->input.blocks, packed);
-    }
-    if (!output_plain) {
-        call->output = packed + input_bytes;
-        if (status == MPI_SUCCESS) {
-            status = convert(communicator, packing, &move->output, move->first_held,
-                             move->first_held + move->blocks_held, call->output);
-        }
-    }
-    if (status == MPI_SUCCESS) {
-        status = shim_run(communicator, move->collective, call);
-    }
-    if (status == COLLTOPO_SUCCESS && !output_plain && move->output_changes) {
-        status = convert(communicator, unpacking, &move->output, 0, move->output.blocks, call->output);
-    }
-    free(packed);
-    return status;
+    return shell_move_packed(&side, &packed, call);
 }
 
 static int run_move(struct shim_communicator *communicator, const struct move *move, colltopo_call *call)
 {
     const bool has_input = move->input.blocks > 0;
-    const struct shim_layout output = shim_layout_of(move->output.type);
-    const struct shim_layout input =
-        has_input ? shim_layout_of(move->input.type) : (struct shim_layout){.in_order = true};
+    const struct shell_layout output = shim_layout_of(move->output.type);
+    const struct shell_layout input =
+        has_input ? shim_layout_of(move->input.type) : (struct shell_layout){.in_order = true};
     const size_t bytes = output.size * (size_t)move->output.count;
     bool plain;
     int status;
@@ -122,7 +109,8 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
     if (bytes == 0 || (has_input && input.size * (size_t)move->input.count != bytes)) {
         return COLLTOPO_DECLINED;
     }
-    set_bytes(call, bytes);
+    call->element_size = (size_t)1 << shell_granule(bytes);
+    call->count = bytes >> shell_granule(bytes);
     call->input = has_input ? move->input.buffer : NULL;
     call->output = (void *)move->output.buffer;
     plain = output.in_order && input.in_order;

@@ -13,35 +13,34 @@
 #include "types.h"
 
 struct reduction {
-    int collective;
+    struct shell_reduction shell;
     struct shim_operands operands;
-    size_t input_count;  /* elements */
-    size_t output_count; /* 0: nothing is received */
-    struct shim_layout layout;
 };
 
 /* colltopo's element is the bytes from the lower to the upper bound of MPI's. */
 static int reduce_local(void *context, const void *source, void *target, size_t elements)
 {
     const struct reduction *reduction = context;
-    const char *from = (const char *)source - reduction->layout.lower;
-    char *to = (char *)target - reduction->layout.lower;
+    const struct shell_layout *layout = &reduction->shell.layout;
+    const char *from = (const char *)source - layout->lower;
+    char *to = (char *)target - layout->lower;
     int status = MPI_SUCCESS;
 
     while (elements > 0 && status == MPI_SUCCESS) {
         const int now = elements < INT_MAX ? (int)elements : INT_MAX;
         status = shim_mpi.Reduce_local(from, to, now, reduction->operands.type, reduction->operands.op);
-        from += now * reduction->layout.extent;
-        to += now * reduction->layout.extent;
+        from += now * layout->extent;
+        to += now * layout->extent;
         elements -= (size_t)now;
     }
     return status;
 }
 
 /* Copies elements without what lies between them, by a message to oneself. */
-static int copy_elements(struct shim_communicator *communicator, const struct reduction *reduction, const char *from,
-                         char *to, size_t elements)
+static int copy_elements(void *owner, const void *operation, const char *from, char *to, size_t elements)
 {
+    const struct shim_communicator *communicator = owner;
+    const struct reduction *reduction = operation;
     const int me = communicator->rank, tag = COLLTOPO_COLLECTIVES;
     const MPI_Datatype type = reduction->operands.type;
     int status = MPI_SUCCESS;
@@ -50,67 +49,40 @@ static int copy_elements(struct shim_communicator *communicator, const struct re
         const int now = elements < INT_MAX ? (int)elements : INT_MAX;
         status = shim_mpi.Sendrecv(from, now, type, me, tag, to, now, type, me, tag, communicator->messages,
                                    MPI_STATUS_IGNORE);
-        from += now * reduction->layout.extent;
-        to += now * reduction->layout.extent;
+        from += now * reduction->shell.layout.extent;
+        to += now * reduction->shell.layout.extent;
         elements -= (size_t)now;
     }
-    return status;
-}
-
-/* One temporary is input and output, as MPI_IN_PLACE has it. Where nothing is received it is the input. */
-static int run_with_gaps(struct shim_communicator *communicator, const struct reduction *reduction, colltopo_call *call)
-{
-    const struct shim_operands *operands = &reduction->operands;
-    const bool receives = reduction->output_count > 0 || reduction->collective == COLLTOPO_REDUCE_SCATTER;
-    const bool takes_output = operands->input == MPI_IN_PLACE;
-    /* Its gaps are sent along, so they must have a value. */
-    char *whole = calloc(reduction->input_count, call->element_size);
-    char *elements;
-    int status;
-
-    if (whole == NULL) {
-        return MPI_ERR_NO_MEM;
-    }
-    elements = whole - reduction->layout.lower;
-    status = copy_elements(communicator, reduction, takes_output ? operands->output : operands->input, elements,
-                           reduction->input_count);
-    call->in_place = call->in_place && receives;
-    call->input = call->in_place ? NULL : whole;
-    call->output = call->in_place ? whole : NULL;
-    if (status == MPI_SUCCESS) {
-        status = shim_run(communicator, reduction->collective, call);
-    }
-    if (status == COLLTOPO_SUCCESS) {
-        status = copy_elements(communicator, reduction, elements, operands->output, reduction->output_count);
-    }
-    free(whole);
     return status;
 }
 
 static int run_reduction(struct shim_communicator *communicator, struct reduction *reduction, colltopo_call *call)
 {
     const struct shim_operands *operands = &reduction->operands;
-    const bool in_place = operands->input == MPI_IN_PLACE;
+    struct shell_reduction *const shell = &reduction->shell;
+    const struct shell_side side = shim_side(communicator);
     bool dense;
     int status;
 
-    reduction->layout = shim_layout_of(operands->type);
+    shell->layout = shim_layout_of(operands->type);
+    shell->in_place = operands->input == MPI_IN_PLACE;
+    shell->input = operands->input;
+    shell->output = operands->output;
+    shell->operation = reduction;
+    shell->copy = copy_elements;
     call->op_properties = shim_op_properties(operands->op, operands->type);
-    if (call->op_properties < 0 || reduction->layout.size == 0 || reduction->input_count == 0 ||
-        !shim_keeps_to_its_extent(&reduction->layout)) {
+    if (call->op_properties < 0 || shell->layout.size == 0 || shell->input_count == 0 ||
+        !shell_can_reduce(&shell->layout)) {
         return COLLTOPO_DECLINED;
     }
-    dense = shim_is_dense(&reduction->layout);
-    call->in_place = dense ? in_place : 1;
-    call->input = in_place ? NULL : (const char *)operands->input + reduction->layout.lower;
-    call->output = operands->output == NULL ? NULL : (char *)operands->output + reduction->layout.lower;
-    call->element_size = (size_t)reduction->layout.extent;
+    dense = shell_is_dense(&shell->layout);
+    shell_reduction_begins(shell, call);
     call->reduce = reduce_local;
     call->reduce_context = reduction;
-    if (!(dense && shim_has_served(communicator)) && !shim_serves(communicator, reduction->collective, call)) {
+    if (!(dense && shim_has_served(communicator)) && !shim_serves(communicator, shell->collective, call)) {
         return COLLTOPO_DECLINED;
     }
-    status = dense ? shim_run(communicator, reduction->collective, call) : run_with_gaps(communicator, reduction, call);
+    status = dense ? shim_run(communicator, shell->collective, call) : shell_reduction_with_gaps(&side, shell, call);
     return shim_answer(status, communicator->comm);
 }
 
@@ -125,7 +97,11 @@ static struct shim_communicator *communicator_for(const struct shim_operands *op
 int shim_allreduce(struct shim_operands operands, int count, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
-    struct reduction reduction = {COLLTOPO_ALLREDUCE, operands, (size_t)count, (size_t)count, {0}};
+    struct reduction reduction = {.shell = {.collective = COLLTOPO_ALLREDUCE,
+                                            .receives = true,
+                                            .input_count = (size_t)count,
+                                            .output_count = (size_t)count},
+                                  .operands = operands};
     colltopo_call call = {.count = (size_t)count};
 
     return communicator == NULL || count < 0 ? COLLTOPO_DECLINED : run_reduction(communicator, &reduction, &call);
@@ -134,16 +110,16 @@ int shim_allreduce(struct shim_operands operands, int count, MPI_Comm comm)
 int shim_reduce(struct shim_operands operands, int count, int root, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
-    struct reduction reduction = {COLLTOPO_REDUCE, operands, (size_t)count, 0, {0}};
+    struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE, .input_count = (size_t)count},
+                                  .operands = operands};
     colltopo_call call = {.count = (size_t)count, .root = root};
 
     if (communicator == NULL || count < 0 || root < 0 || root >= communicator->ranks) {
         return COLLTOPO_DECLINED;
     }
     if (root == communicator->rank) {
-        reduction.output_count = (size_t)count;
-    } else {
-        reduction.operands.output = NULL; /* whatever the program gave there */
+        reduction.shell.receives = true;
+        reduction.shell.output_count = (size_t)count;
     }
     return run_reduction(communicator, &reduction, &call);
 }
@@ -151,7 +127,8 @@ int shim_reduce(struct shim_operands operands, int count, int root, MPI_Comm com
 int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
-    struct reduction reduction = {COLLTOPO_REDUCE_SCATTER, operands, 0, 0, {0}};
+    struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE_SCATTER, .receives = true},
+                                  .operands = operands};
     colltopo_call call = {0};
 
     if (communicator == NULL || counts == NULL) {
@@ -168,9 +145,9 @@ int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Co
             return COLLTOPO_DECLINED;
         }
         communicator->counts[rank] = (size_t)counts[rank];
-        reduction.input_count += (size_t)counts[rank];
+        reduction.shell.input_count += (size_t)counts[rank];
     }
-    reduction.output_count = communicator->counts[communicator->rank];
+    reduction.shell.output_count = communicator->counts[communicator->rank];
     call.counts = communicator->counts;
     return run_reduction(communicator, &reduction, &call);
 }
@@ -178,12 +155,14 @@ int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Co
 int shim_reduce_scatter_block(struct shim_operands operands, int count, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
-    struct reduction reduction = {COLLTOPO_REDUCE_SCATTER, operands, 0, (size_t)count, {0}};
+    struct reduction reduction = {
+        .shell = {.collective = COLLTOPO_REDUCE_SCATTER, .receives = true, .output_count = (size_t)count},
+        .operands = operands};
     colltopo_call call = {.count = (size_t)count};
 
     if (communicator == NULL || count < 0) {
         return COLLTOPO_DECLINED;
     }
-    reduction.input_count = (size_t)count * (size_t)communicator->ranks;
+    reduction.shell.input_count = (size_t)count * (size_t)communicator->ranks;
     return run_reduction(communicator, &reduction, &call);
 }

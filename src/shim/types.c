@@ -17,7 +17,7 @@ enum { integer = 1, floating = 2, complex_number = 4, logical = 8, raw = 16, pai
 struct named_type {
     MPI_Datatype type;
     int kind;
-    struct shim_layout layout;
+    struct shell_layout layout;
 };
 
 struct named_op {
@@ -31,7 +31,7 @@ static size_t named_types_count;
 static struct named_op named_ops[16];
 static size_t named_ops_count;
 
-static struct shim_layout look_at(MPI_Datatype type);
+static struct shell_layout look_at(MPI_Datatype type);
 
 static void name_type(MPI_Datatype type, int kind)
 {
@@ -210,33 +210,21 @@ static bool is_in_order(MPI_Datatype type)
     }
 }
 
-bool shim_is_dense(const struct shim_layout *layout)
-{
-    return (MPI_Aint)layout->size == layout->extent && layout->extent == layout->true_extent &&
-           layout->lower == layout->true_lower;
-}
-
-bool shim_keeps_to_its_extent(const struct shim_layout *layout)
-{
-    return layout->extent > 0 && layout->lower <= layout->true_lower &&
-           layout->true_lower + layout->true_extent <= layout->lower + layout->extent;
-}
-
-static struct shim_layout look_at(MPI_Datatype type)
+static struct shell_layout look_at(MPI_Datatype type)
 {
     MPI_Count size = 0, lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-    struct shim_layout layout;
+    struct shell_layout layout;
 
     shim_mpi.Type_size_x(type, &size);
     shim_mpi.Type_get_extent_x(type, &lower, &extent);
     shim_mpi.Type_get_true_extent_x(type, &true_lower, &true_extent);
-    layout = (struct shim_layout){(size_t)size,         (MPI_Aint)lower,       (MPI_Aint)extent,
-                                  (MPI_Aint)true_lower, (MPI_Aint)true_extent, false};
-    layout.in_order = lower == 0 && shim_is_dense(&layout) && is_in_order(type);
+    layout = (struct shell_layout){(size_t)size,         (MPI_Aint)lower,       (MPI_Aint)extent,
+                                   (MPI_Aint)true_lower, (MPI_Aint)true_extent, false};
+    layout.in_order = lower == 0 && shell_is_dense(&layout) && is_in_order(type);
     return layout;
 }
 
-struct shim_layout shim_layout_of(MPI_Datatype type)
+struct shell_layout shim_layout_of(MPI_Datatype type)
 {
     const struct named_type *predefined = named(type);
 

@@ -7,26 +7,12 @@
 
 #include <mpi.h>
 
-/* Where the bytes of one element lie, relative to the address of the element. */
-struct shim_layout {
-    size_t size;          /* bytes of data */
-    MPI_Aint lower;       /* lower bound */
-    MPI_Aint extent;      /* from one element to the next */
-    MPI_Aint true_lower;  /* first byte of data */
-    MPI_Aint true_extent; /* from there to the end of the last one */
-    bool in_order;        /* no gaps, and the data lies in the order in which it is packed */
-};
+#include "shell.h"
 
 /* Fills the tables of predefined datatypes and ops; once, while MPI runs. */
 void shim_name_predefined(void);
 
-struct shim_layout shim_layout_of(MPI_Datatype type);
-
-/* Reductions treat elements as a whole. Their order inside does not matter, gaps between them do. */
-bool shim_is_dense(const struct shim_layout *layout);
-
-/* Whether every element keeps to its own extent; otherwise a vector of them cannot be cut into elements. */
-bool shim_keeps_to_its_extent(const struct shim_layout *layout);
+struct shell_layout shim_layout_of(MPI_Datatype type);
 
 /* One element that stands for so many bytes, also for more than an int counts. To be freed. */
 int shim_make_bytes_type(size_t bytes, MPI_Datatype *type);

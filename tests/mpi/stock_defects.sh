@@ -25,7 +25,32 @@ run 50 32 --mca coll_topo_allgather_algorithm bruck "$program" allgather
 [ $status -eq 0 ] || fail "allgather in place on 32 ranks by coll/topo: status $status: $output"
 case $output in *"coll/topo served 1"*) ;; *) fail "the allgather was not served by coll/topo: $output" ;; esac
 
+# Left to the next component by force, the allgather is handed on with the count that counts.
+run 50 32 --mca coll_topo_allgather_algorithm fallback "$program" allgather
+[ $status -eq 0 ] || fail "allgather in place on 32 ranks, left to the next component: status $status: $output"
+case $output in *"coll/topo served 0"*) ;; *) fail "the allgather was served: $output" ;; esac
+
+# What is said about calls that auto keeps from tuned: by release, ranks and bytes.
+said="alltoall of 4 to 511 bytes on 16 ranks: tuned of this Open MPI gives wrong data"
+run 50 16 --mca coll_topo_verbose 1 "$program" alltoall
+case $version:$output in
+  4.1.*:*"$said"*) ;;
+  4.1.*:*) fail "coll/topo does not know what is wrong in $version: $output" ;;
+  *"$said"*) fail "coll/topo calls Open MPI $version wrong: $output" ;;
+esac
+run 50 15 --mca coll_topo_verbose 1 "$program" alltoall
+case $output in *"gives wrong data"*) fail "15 ranks are said to go wrong: $output" ;; esac
+run 50 16 --mca coll_topo_verbose 1 --mca coll ^tuned "$program" alltoall
+case $output in *"gives wrong data"*) fail "calls of another component are said to go wrong: $output" ;; esac
+
 if [ "$version" = 4.1.4 ]; then
+  # The edges of the table: 504 bytes and 512 on 16 ranks, 8 on 15.
+  run 50 16 --mca coll ^topo "$program" alltoall 63
+  case $output in *"elements wrong"*) ;; *) fail "stock 4.1.4 was expected to give wrong data for 504 bytes: $output" ;; esac
+  run 50 16 --mca coll ^topo "$program" alltoall 64
+  [ $status -eq 0 ] || fail "stock 4.1.4 gives wrong data for 512 bytes, which the table of coll/topo lacks: $output"
+  run 50 15 --mca coll ^topo "$program" alltoall
+  [ $status -eq 0 ] || fail "stock 4.1.4 gives wrong data on 15 ranks, which the table of coll/topo lacks: $output"
   run 50 16 --mca coll ^topo "$program" alltoall
   case $output in *"elements wrong"*) echo "stock: alltoall wrong on 16 ranks" ;; *) fail "stock 4.1.4 was expected to give wrong data: $output" ;; esac
   # A hanging mpirun may have to be killed, and then leaves its files.
