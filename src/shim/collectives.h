@@ -9,10 +9,10 @@
 
 #include "shell.h"
 
-/* What a move reads or writes: `blocks` blocks of `count` elements. */
+/* What a move reads or writes: `blocks` blocks of `count` elements. Counts are those of MPI_X_c; MPI_X's fit. */
 struct shim_blocks {
     const void *buffer;
-    int count;
+    long long count;
     MPI_Datatype type;
     size_t blocks;
 };
@@ -29,10 +29,16 @@ struct shim_operands {
     MPI_Op op;
 };
 
-int shim_allreduce(struct shim_operands operands, int count, MPI_Comm comm);
-int shim_reduce(struct shim_operands operands, int count, int root, MPI_Comm comm);
-int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Comm comm);
-int shim_reduce_scatter_block(struct shim_operands operands, int count, MPI_Comm comm);
+/* One count per rank, as MPI_Reduce_scatter or its large form has them; the other is NULL. */
+struct shim_counts {
+    const int *ints;
+    const long long *large;
+};
+
+int shim_allreduce(struct shim_operands operands, long long count, MPI_Comm comm);
+int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Comm comm);
+int shim_reduce_scatter(struct shim_operands operands, struct shim_counts counts, MPI_Comm comm);
+int shim_reduce_scatter_block(struct shim_operands operands, long long count, MPI_Comm comm);
 
 /* Runs a call on a struct shim_communicator and counts it. Like the functions above, but for the error handler. */
 int shim_run(void *communicator, int collective, const colltopo_call *call);

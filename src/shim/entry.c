@@ -100,98 +100,79 @@ static void *must_find(const char *name)
     return function;
 }
 
-INTERPOSED(Alltoall, (const void *input, int send_count, shim_handle send_type, void *output, int recv_count,
-                      shim_handle recv_type, shim_handle comm))
-{
-    if (shim_library_fits()) {
-        const int status =
-            shim_alltoall((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},
-                          (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm);
-        if (status != COLLTOPO_DECLINED) {
-            return status;
-        }
+/* Returns what a served call returns. */
+#define SERVE(call)                        \
+    if (shim_library_fits()) {             \
+        const int status = call;           \
+        if (status != COLLTOPO_DECLINED) { \
+            return status;                 \
+        }                                  \
     }
-    PASS_THROUGH(Alltoall, (const void *, int, shim_handle, void *, int, shim_handle, shim_handle),
-                 (input, send_count, send_type, output, recv_count, recv_type, comm));
-}
 
-INTERPOSED(Allgather, (const void *input, int send_count, shim_handle send_type, void *output, int recv_count,
-                       shim_handle recv_type, shim_handle comm))
-{
-    if (shim_library_fits()) {
-        const int status =
-            shim_allgather((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},
-                           (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm);
-        if (status != COLLTOPO_DECLINED) {
-            return status;
-        }
+#define OPERANDS                                      \
+    (struct shim_operands)                            \
+    {                                                 \
+        input, output, (MPI_Datatype)type, (MPI_Op)op \
     }
-    PASS_THROUGH(Allgather, (const void *, int, shim_handle, void *, int, shim_handle, shim_handle),
-                 (input, send_count, send_type, output, recv_count, recv_type, comm));
-}
 
-INTERPOSED(Bcast, (void *buffer, int count, shim_handle type, int root, shim_handle comm))
-{
-    if (shim_library_fits()) {
-        const int status = shim_bcast((struct shim_blocks){buffer, count, (MPI_Datatype)type, 0}, root, (MPI_Comm)comm);
-        if (status != COLLTOPO_DECLINED) {
-            return status;
-        }
+/* The seven, with counts of type `count`; `counts` is the member of struct shim_counts that has its type. MPI 4's forms
+ * end in _c and count in 64 bits. */
+#define THE_SEVEN(suffix, count, counts)                                                                             \
+    INTERPOSED(Alltoall##suffix, (const void *input, count send_count, shim_handle send_type, void *output,          \
+                                  count recv_count, shim_handle recv_type, shim_handle comm))                        \
+    {                                                                                                                \
+        SERVE(shim_alltoall((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                     \
+                            (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm));  \
+        PASS_THROUGH(Alltoall##suffix, (const void *, count, shim_handle, void *, count, shim_handle, shim_handle),  \
+                     (input, send_count, send_type, output, recv_count, recv_type, comm));                           \
+    }                                                                                                                \
+    INTERPOSED(Allgather##suffix, (const void *input, count send_count, shim_handle send_type, void *output,         \
+                                   count recv_count, shim_handle recv_type, shim_handle comm))                       \
+    {                                                                                                                \
+        SERVE(shim_allgather((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                    \
+                             (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm)); \
+        PASS_THROUGH(Allgather##suffix, (const void *, count, shim_handle, void *, count, shim_handle, shim_handle), \
+                     (input, send_count, send_type, output, recv_count, recv_type, comm));                           \
+    }                                                                                                                \
+    INTERPOSED(Bcast##suffix, (void *buffer, count number, shim_handle type, int root, shim_handle comm))            \
+    {                                                                                                                \
+        SERVE(shim_bcast((struct shim_blocks){buffer, number, (MPI_Datatype)type, 0}, root, (MPI_Comm)comm));        \
+        PASS_THROUGH(Bcast##suffix, (void *, count, shim_handle, int, shim_handle),                                  \
+                     (buffer, number, type, root, comm));                                                            \
+    }                                                                                                                \
+    INTERPOSED(Allreduce##suffix,                                                                                    \
+               (const void *input, void *output, count number, shim_handle type, shim_handle op, shim_handle comm))  \
+    {                                                                                                                \
+        SERVE(shim_allreduce(OPERANDS, number, (MPI_Comm)comm));                                                     \
+        PASS_THROUGH(Allreduce##suffix, (const void *, void *, count, shim_handle, shim_handle, shim_handle),        \
+                     (input, output, number, type, op, comm));                                                       \
+    }                                                                                                                \
+    INTERPOSED(Reduce##suffix, (const void *input, void *output, count number, shim_handle type, shim_handle op,     \
+                                int root, shim_handle comm))                                                         \
+    {                                                                                                                \
+        SERVE(shim_reduce(OPERANDS, number, root, (MPI_Comm)comm));                                                  \
+        PASS_THROUGH(Reduce##suffix, (const void *, void *, count, shim_handle, shim_handle, int, shim_handle),      \
+                     (input, output, number, type, op, root, comm));                                                 \
+    }                                                                                                                \
+    INTERPOSED(Reduce_scatter##suffix, (const void *input, void *output, const count *numbers, shim_handle type,     \
+                                        shim_handle op, shim_handle comm))                                           \
+    {                                                                                                                \
+        SERVE(shim_reduce_scatter(OPERANDS, (struct shim_counts){.counts = numbers}, (MPI_Comm)comm));               \
+        PASS_THROUGH(Reduce_scatter##suffix,                                                                         \
+                     (const void *, void *, const count *, shim_handle, shim_handle, shim_handle),                   \
+                     (input, output, numbers, type, op, comm));                                                      \
+    }                                                                                                                \
+    INTERPOSED(Reduce_scatter_block##suffix,                                                                         \
+               (const void *input, void *output, count number, shim_handle type, shim_handle op, shim_handle comm))  \
+    {                                                                                                                \
+        SERVE(shim_reduce_scatter_block(OPERANDS, number, (MPI_Comm)comm));                                          \
+        PASS_THROUGH(Reduce_scatter_block##suffix,                                                                   \
+                     (const void *, void *, count, shim_handle, shim_handle, shim_handle),                           \
+                     (input, output, number, type, op, comm));                                                       \
     }
-    PASS_THROUGH(Bcast, (void *, int, shim_handle, int, shim_handle), (buffer, count, type, root, comm));
-}
 
-INTERPOSED(Allreduce, (const void *input, void *output, int count, shim_handle type, shim_handle op, shim_handle comm))
-{
-    if (shim_library_fits()) {
-        const int status = shim_allreduce((struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op}, count,
-                                          (MPI_Comm)comm);
-        if (status != COLLTOPO_DECLINED) {
-            return status;
-        }
-    }
-    PASS_THROUGH(Allreduce, (const void *, void *, int, shim_handle, shim_handle, shim_handle),
-                 (input, output, count, type, op, comm));
-}
-
-INTERPOSED(Reduce,
-           (const void *input, void *output, int count, shim_handle type, shim_handle op, int root, shim_handle comm))
-{
-    if (shim_library_fits()) {
-        const int status = shim_reduce((struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op}, count,
-                                       root, (MPI_Comm)comm);
-        if (status != COLLTOPO_DECLINED) {
-            return status;
-        }
-    }
-    PASS_THROUGH(Reduce, (const void *, void *, int, shim_handle, shim_handle, int, shim_handle),
-                 (input, output, count, type, op, root, comm));
-}
-
-INTERPOSED(Reduce_scatter,
-           (const void *input, void *output, const int *counts, shim_handle type, shim_handle op, shim_handle comm))
-{
-    if (shim_library_fits()) {
-        const int status = shim_reduce_scatter((struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op},
-                                               counts, (MPI_Comm)comm);
-        if (status != COLLTOPO_DECLINED) {
-            return status;
-        }
-    }
-    PASS_THROUGH(Reduce_scatter, (const void *, void *, const int *, shim_handle, shim_handle, shim_handle),
-                 (input, output, counts, type, op, comm));
-}
-
-INTERPOSED(Reduce_scatter_block,
-           (const void *input, void *output, int count, shim_handle type, shim_handle op, shim_handle comm))
-{
-    if (shim_library_fits()) {
-        const int status = shim_reduce_scatter_block(
-            (struct shim_operands){input, output, (MPI_Datatype)type, (MPI_Op)op}, count, (MPI_Comm)comm);
-        if (status != COLLTOPO_DECLINED) {
-            return status;
-        }
-    }
-    PASS_THROUGH(Reduce_scatter_block, (const void *, void *, int, shim_handle, shim_handle, shim_handle),
-                 (input, output, count, type, op, comm));
-}
+THE_SEVEN(, int, ints)
+#if MPI_VERSION >= 4
+_Static_assert(sizeof(MPI_Count) == sizeof(long long), "counts of MPI 4 are passed as long long");
+THE_SEVEN(_c, long long, large)
+#endif

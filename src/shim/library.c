@@ -10,14 +10,25 @@
 
 _Static_assert(sizeof(void *) == 8, "entry.c relies on handles of both ABIs being passed in 64 bits");
 
-#ifdef OPEN_MPI
-#define SHIM_ABI "Open MPI"
+/* Which ABI mpi.h is of: the standard one (MPI 5) says so in every implementation. */
+#if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION >= 1
+#define SHIM_ABI k_standard
+#elif defined(OPEN_MPI)
+#define SHIM_ABI k_open_mpi
 /* Makes MPI_INT and its like a look-up in the library that was found, not a reference that the linker must resolve. */
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)shim_variable(#global))
 #else
-#define SHIM_ABI "MPICH"
+#define SHIM_ABI k_mpich
 #endif
+
+enum abi { k_open_mpi, k_mpich, k_standard };
+
+static const struct {
+    const char *name, *shim;
+} abis[] = {[k_open_mpi] = {"Open MPI", "libcolltopo_mpi.so"},
+            [k_mpich] = {"MPICH", "libcolltopo_mpich.so"},
+            [k_standard] = {"the standard ABI of MPI 5", "libcolltopo_mpi_abi.so"}};
 
 struct shim_mpi shim_mpi;
 
@@ -41,7 +52,7 @@ void *shim_variable(const char *name)
 /* Python opens MPI with RTLD_LOCAL when told to; then it is not among the next libraries, but it is loaded. */
 static void find_library(void)
 {
-    static const char *const names[] = {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12"};
+    static const char *const names[] = {"libmpi_abi.so.1", "libmpi.so.40", "libmpich.so.12", "libmpi.so.12"};
 
     if (dlsym(RTLD_NEXT, "PMPI_Get_library_version") != NULL) {
         return;
@@ -65,32 +76,46 @@ static bool is_first_process(void)
     return true;
 }
 
+/* A library of the standard ABI lies over an implementation's own, whose variables may be there as well; the native
+ * libraries that know the question answer it with -1. */
+static enum abi abi_of_library(void)
+{
+    int (*abi_version)(int *, int *);
+    int major = -1, minor = -1;
+
+    *(void **)&abi_version = shim_symbol("PMPI_Abi_get_version");
+    if (abi_version != NULL && abi_version(&major, &minor) == 0 && major >= 1) {
+        return k_standard;
+    }
+    return shim_symbol("ompi_mpi_comm_world") != NULL ? k_open_mpi : k_mpich;
+}
+
 static bool has_the_abi(void)
 {
     char version[16384] = "";
     int length = 0;
     int (*library_version)(char *, int *);
-    bool is_open_mpi;
+    enum abi found;
 
     *(void **)&library_version = shim_symbol("PMPI_Get_library_version");
     if (library_version == NULL) {
         return false;
     }
-    library_version(version, &length);
-    is_open_mpi = shim_symbol("ompi_mpi_comm_world") != NULL;
-    if (is_open_mpi == (strcmp(SHIM_ABI, "Open MPI") == 0)) {
+    found = abi_of_library();
+    if (found == SHIM_ABI) {
         return true;
     }
     if (is_first_process()) {
+        library_version(version, &length);
         version[strcspn(version, ",\n")] = '\0';
         for (char *tab = strchr(version, '\t'); tab != NULL; tab = strchr(tab, '\t')) {
             *tab = ' ';
         }
         fprintf(stderr,
-                "colltopo: this shim is built for " SHIM_ABI
-                ", but the program runs on %s; preload %s; "
-                "passing all calls through\n",
-                version, is_open_mpi ? "libcolltopo_mpi.so" : "libcolltopo_mpich.so");
+                "colltopo: this shim is built for %s, but the program runs on %s%s; preload %s; passing all calls "
+                "through\n",
+                abis[SHIM_ABI].name, version, found == k_standard ? " by the standard ABI of MPI 5" : "",
+                abis[found].shim);
     }
     return false;
 }

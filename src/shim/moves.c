@@ -23,9 +23,9 @@ struct move {
 
 enum direction { packing, unpacking };
 
-/* Between a block as the program has it and its bytes in a row. MPI_Pack counts bytes in an int; beyond that a message
- * to oneself does the same. */
-static int convert_block(struct shim_communicator *communicator, enum direction direction, char *block, int count,
+/* Between elements as the program has them and their bytes in a row. MPI_Pack counts bytes in an int; an element beyond
+ * that goes as a message to oneself, which does the same. */
+static int convert_piece(struct shim_communicator *communicator, enum direction direction, char *elements, int count,
                          MPI_Datatype type, char *packed, size_t bytes)
 {
     const int me = communicator->rank, tag = COLLTOPO_COLLECTIVES;
@@ -34,18 +34,35 @@ static int convert_block(struct shim_communicator *communicator, enum direction 
 
     if (bytes <= INT_MAX) {
         return direction == packing
-                   ? shim_mpi.Pack(block, count, type, packed, (int)bytes, &position, communicator->messages)
-                   : shim_mpi.Unpack(packed, (int)bytes, &position, block, count, type, communicator->messages);
+                   ? shim_mpi.Pack(elements, count, type, packed, (int)bytes, &position, communicator->messages)
+                   : shim_mpi.Unpack(packed, (int)bytes, &position, elements, count, type, communicator->messages);
     }
     status = shim_make_bytes_type(bytes, &dense);
     if (status != MPI_SUCCESS) {
         return status;
     }
-    status = direction == packing ? shim_mpi.Sendrecv(block, count, type, me, tag, packed, 1, dense, me, tag,
+    status = direction == packing ? shim_mpi.Sendrecv(elements, count, type, me, tag, packed, 1, dense, me, tag,
                                                       communicator->messages, MPI_STATUS_IGNORE)
-                                  : shim_mpi.Sendrecv(packed, 1, dense, me, tag, block, count, type, me, tag,
+                                  : shim_mpi.Sendrecv(packed, 1, dense, me, tag, elements, count, type, me, tag,
                                                       communicator->messages, MPI_STATUS_IGNORE);
     shim_mpi.Type_free(&dense);
+    return status;
+}
+
+static int convert_block(struct shim_communicator *communicator, enum direction direction, char *block, size_t count,
+                         MPI_Datatype type, char *packed)
+{
+    const struct shell_layout layout = shim_layout_of(type);
+    const size_t fit = INT_MAX / layout.size, most = fit > 0 ? fit : 1; /* elements of a piece */
+    int status = MPI_SUCCESS;
+
+    while (count > 0 && status == MPI_SUCCESS) {
+        const size_t now = count < most ? count : most;
+        status = convert_piece(communicator, direction, block, (int)now, type, packed, now * layout.size);
+        block += (MPI_Aint)now * layout.extent;
+        packed += now * layout.size;
+        count -= now;
+    }
     return status;
 }
 
@@ -54,12 +71,12 @@ static int convert(struct shim_communicator *communicator, enum direction direct
 {
     const struct shell_layout layout = shim_layout_of(blocks->type);
     const size_t bytes = layout.size * (size_t)blocks->count;
-    const MPI_Aint stride = layout.extent * blocks->count;
+    const MPI_Aint stride = layout.extent * (MPI_Aint)blocks->count;
     int status = MPI_SUCCESS;
 
     for (size_t i = 0; i < number && status == MPI_SUCCESS; ++i) {
         status = convert_block(communicator, direction, (char *)blocks->buffer + (MPI_Aint)(first + i) * stride,
-                               blocks->count, blocks->type, packed + i * bytes, bytes);
+                               (size_t)blocks->count, blocks->type, packed + i * bytes);
     }
     return status;
 }

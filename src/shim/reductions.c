@@ -94,7 +94,7 @@ static struct shim_communicator *communicator_for(const struct shim_operands *op
     return shim_communicator_of(comm);
 }
 
-int shim_allreduce(struct shim_operands operands, int count, MPI_Comm comm)
+int shim_allreduce(struct shim_operands operands, long long count, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_ALLREDUCE,
@@ -107,7 +107,7 @@ int shim_allreduce(struct shim_operands operands, int count, MPI_Comm comm)
     return communicator == NULL || count < 0 ? COLLTOPO_DECLINED : run_reduction(communicator, &reduction, &call);
 }
 
-int shim_reduce(struct shim_operands operands, int count, int root, MPI_Comm comm)
+int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE, .input_count = (size_t)count},
@@ -124,14 +124,14 @@ int shim_reduce(struct shim_operands operands, int count, int root, MPI_Comm com
     return run_reduction(communicator, &reduction, &call);
 }
 
-int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Comm comm)
+int shim_reduce_scatter(struct shim_operands operands, struct shim_counts counts, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE_SCATTER, .receives = true},
                                   .operands = operands};
     colltopo_call call = {0};
 
-    if (communicator == NULL || counts == NULL) {
+    if (communicator == NULL || (counts.ints == NULL && counts.large == NULL)) {
         return COLLTOPO_DECLINED;
     }
     if (communicator->counts == NULL) {
@@ -141,18 +141,19 @@ int shim_reduce_scatter(struct shim_operands operands, const int *counts, MPI_Co
         }
     }
     for (int rank = 0; rank < communicator->ranks; ++rank) {
-        if (counts[rank] < 0) {
+        const long long count = counts.ints != NULL ? counts.ints[rank] : counts.large[rank];
+        if (count < 0) {
             return COLLTOPO_DECLINED;
         }
-        communicator->counts[rank] = (size_t)counts[rank];
-        reduction.shell.input_count += (size_t)counts[rank];
+        communicator->counts[rank] = (size_t)count;
+        reduction.shell.input_count += (size_t)count;
     }
     reduction.shell.output_count = communicator->counts[communicator->rank];
     call.counts = communicator->counts;
     return run_reduction(communicator, &reduction, &call);
 }
 
-int shim_reduce_scatter_block(struct shim_operands operands, int count, MPI_Comm comm)
+int shim_reduce_scatter_block(struct shim_operands operands, long long count, MPI_Comm comm)
 {
     struct shim_communicator *communicator = communicator_for(&operands, comm);
     struct reduction reduction = {
