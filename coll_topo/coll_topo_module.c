@@ -158,10 +158,13 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
 
 int mca_coll_topo_error(int rc)
 {
+    char line[256];
+
     if (COLLTOPO_INVALID != rc) {
         return rc;
     }
-    mca_coll_topo_warn(colltopo_last_error());
+    (void) shell_failure(line, sizeof(line));
+    mca_coll_topo_warn(line);
     return MPI_ERR_INTERN;
 }
 

@@ -1,6 +1,7 @@
 /* Packed moves and reductions with gaps, for both shells. */
 #include "shell.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -141,6 +142,16 @@ int shell_reduction_with_gaps(const struct shell_side *side, const struct shell_
     }
     shell_take_back(side->memory, *side->abandoned);
     return status;
+}
+
+const char *shell_failure(char *line, size_t size)
+{
+    const char *why = colltopo_last_error();
+
+    (void)snprintf(line, size,
+                   "a collective failed on this rank: %s; it returns MPI_ERR_INTERN, and other ranks may wait",
+                   strcmp(why, "std::bad_alloc") == 0 ? "out of memory" : why);
+    return line;
 }
 
 unsigned long long shell_architecture(void)

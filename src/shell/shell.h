@@ -101,6 +101,10 @@ void shell_reduction_begins(const struct shell_reduction *reduction, colltopo_ca
 int shell_reduction_with_gaps(const struct shell_side *side, const struct shell_reduction *reduction,
                               colltopo_call *call);
 
+/* The line about a call that ended with COLLTOPO_INVALID, as when memory runs out while a plan is made: `line`. The
+ * call returns MPI_ERR_INTERN then. */
+const char *shell_failure(char *line, size_t size);
+
 /* A number that differs between processes whose bytes mean different things: order and sizes of C's types. */
 unsigned long long shell_architecture(void);
 

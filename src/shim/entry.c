@@ -65,7 +65,8 @@ int shim_run(void *owner, int collective, const colltopo_call *call)
     if (status == COLLTOPO_SUCCESS) {
         atomic_fetch_add_explicit(&calls[collective], 1, memory_order_relaxed);
     } else if (status == COLLTOPO_INVALID) {
-        shim_say(0, colltopo_last_error()); /* as when memory runs out while a plan is made */
+        char line[256];
+        shim_say(0, shell_failure(line, sizeof(line)));
         status = MPI_ERR_INTERN;
     }
     return status;
