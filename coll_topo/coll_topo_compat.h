@@ -13,11 +13,6 @@
 #include "ompi/mca/coll/base/coll_base_functions.h"
 #include "ompi/mca/coll/coll.h"
 #include "ompi/op/op.h"
-#if defined(__has_include) && __has_include("opal/mca/pmix/pmix-internal.h")
-#    include "opal/mca/pmix/pmix-internal.h" /* since 5.0 */
-#else
-#    include "opal/mca/pmix/pmix.h"
-#endif
 #include "opal/util/info.h"
 #include "opal/util/proc.h"
 
@@ -68,21 +63,6 @@ typedef const int *mca_coll_topo_counts_t;
 #else
 #    define MCA_COLL_TOPO_INFO_STRINGS 0
 #endif
-
-/* The run time's name of the host of a process of this job, without making an ompi_proc_t of it: the caller frees it.
- * NULL where it is not known. */
-static inline char *mca_coll_topo_ask_for_host(opal_process_name_t name)
-{
-    char *host = NULL;
-    int rc;
-
-#if defined(OPAL_PMIX_HOSTNAME)
-    OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, OPAL_PMIX_HOSTNAME, &name, &host, OPAL_STRING);
-#else
-    OPAL_MODEX_RECV_VALUE_OPTIONAL(rc, PMIX_HOSTNAME, &name, &host, PMIX_STRING);
-#endif
-    return OPAL_SUCCESS == rc ? host : NULL;
-}
 
 /* The value of an info key that the communicator was made with; false when it has none. */
 static inline bool mca_coll_topo_info_value(ompi_communicator_t *comm, const char *key, char *value, size_t value_size)

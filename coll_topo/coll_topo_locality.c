@@ -113,7 +113,23 @@ static char **mca_coll_topo_remembered(size_t process)
     return &mca_coll_topo_hosts.of[process];
 }
 
-/* The host of a rank that Open MPI has made no ompi_proc_t of, which all processes of other jobs have. */
+/* The run time's name of a process's host, by a record made for the question alone. The caller frees it; NULL where it
+ * is not known. */
+static char *mca_coll_topo_ask_for_host(opal_process_name_t name)
+{
+    opal_proc_t question;
+    const char *answer;
+    char *host;
+
+    OBJ_CONSTRUCT(&question, opal_proc_t);
+    question.proc_name = name;
+    answer = opal_get_proc_hostname(&question);
+    host = NULL == answer || 0 == strcmp("unknown", answer) ? NULL : strdup(answer);
+    OBJ_DESTRUCT(&question);
+    return host;
+}
+
+/* The host of a process of this job that Open MPI has made no ompi_proc_t of. */
 static const char *mca_coll_topo_host_of_name(opal_process_name_t name)
 {
     char **host;
@@ -131,16 +147,17 @@ static const char *mca_coll_topo_host_of_name(opal_process_name_t name)
 /* Equal on all ranks, whoever of them has met whom: the run time's name for the host either way. */
 static const char *mca_coll_topo_host_of(const mca_coll_topo_module_t *module, int rank)
 {
-    ompi_group_t *const group = module->comm->c_remote_group;
-    ompi_proc_t *const known = ompi_group_peer_lookup_existing(group, rank);
+    const ompi_group_t *const group = module->comm->c_remote_group;
+    ompi_proc_t *const proc = OMPI_GROUP_IS_DENSE(group) ? group->grp_proc_pointers[rank] : NULL;
     const char *host = NULL;
 
-    if (NULL == known) {
-        const opal_process_name_t name = ompi_group_get_proc_name(group, rank);
+    /* A sentinel is a process's name in place of its record. Other jobs' processes all have a record. */
+    if (NULL != proc && ompi_proc_is_sentinel(proc)) {
+        const opal_process_name_t name = ompi_proc_sentinel_to_name((uintptr_t) proc);
         host = name.jobid == OMPI_PROC_MY_NAME->jobid ? mca_coll_topo_host_of_name(name) : NULL;
     }
     if (NULL == host) {
-        host = opal_get_proc_hostname(&(NULL != known ? known : ompi_comm_peer_lookup(module->comm, rank))->super);
+        host = opal_get_proc_hostname(&ompi_comm_peer_lookup(module->comm, rank)->super);
     }
     return NULL == host ? "" : host;
 }
