@@ -21,7 +21,7 @@ struct Case {
 
 AlgorithmOptions with_radix(int radix) {
   AlgorithmOptions options;
-  options.radix = radix;
+  options.values.set("radix", radix);
   return options;
 }
 
@@ -33,7 +33,7 @@ AlgorithmOptions on_torus(std::vector<int> sides) {
 
 AlgorithmOptions in_groups(int group) {
   AlgorithmOptions options;
-  options.group = group;
+  options.values.set("group", group);
   return options;
 }
 

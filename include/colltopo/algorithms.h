@@ -1,28 +1,65 @@
-// The closed-form algorithms, in one table: what each is called, what it needs, how to make one rank's program, what it
-// costs. Adding an algorithm is one file and one line here.
+// The closed-form algorithms, in one table: what each is called, what it may be told, how to make one rank's program,
+// which variants `auto` should price. Adding an algorithm, options included, is one file and one line of the table.
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "colltopo/groups.h"
 #include "colltopo/schedule.h"
 
 namespace colltopo {
 
-/// What an algorithm may depend on besides the shape. Zero or empty: the algorithm's own default.
+/// A whole number that an algorithm may be told. Parameters, rules, commands and schedule files know it from here.
+struct Option {
+  std::string_view name;  // "intra-radix"; the parameter is then COLLECTIVE_intra_radix
+  int least = 0, most = 0;
+  std::string_view about;      // "radix within groups"
+  std::string_view otherwise;  // what it is when nobody says: "about the square root of the ranks"
+  /// A parameter for each collective; otherwise the parameter of the option's own name sets it for all (group).
+  bool per_collective = true;
+};
+
+/// Options by name, each at most once, in the order of names.
+class OptionValues {
+ public:
+  struct Value {
+    std::string name;
+    int value = 0;
+    friend bool operator==(const Value&, const Value&) = default;
+  };
+
+  OptionValues() = default;
+  OptionValues(std::initializer_list<Value> values);
+
+  void set(std::string_view name, int value);
+  /// Takes over what `others` has.
+  void set(const OptionValues& others);
+  void forget(std::string_view name);
+  std::optional<int> find(std::string_view name) const;
+  int value_or(std::string_view name, int otherwise) const { return find(name).value_or(otherwise); }
+  std::span<const Value> all() const { return values_; }
+
+  friend bool operator==(const OptionValues&, const OptionValues&) = default;
+
+ private:
+  std::vector<Value> values_;
+};
+
+/// What an algorithm may depend on besides the shape; what is not there is the algorithm's own choice. A value that
+/// does not fit a communicator is fitted: a radix above the members is the members, the last group of a number may be
+/// smaller.
 struct AlgorithmOptions {
-  int radix = 0;                     // tra; bruck
-  int intra_radix = 0;               // tra2
-  int inter_radix = 0;               // tra2
-  std::vector<int> group_of = {};    // tra2: [rank] group number; empty: groups of `group` consecutive ranks
-  int group = 0;                     // tra2: ranks per group when group_of is empty
-  std::vector<int> dimensions = {};  // sides of the torus (swing and the like), row-major ranks; empty: a ring
-  bool multiport = true;             // swing, bucket, mirrored: 2D concurrent collectives, one per port
+  OptionValues values = {};
+  std::shared_ptr<const Groups> groups = {};  // who shares a node (package, ...), when no `group` is among the values
+  std::vector<int> dimensions = {};           // sides of the torus that the ranks form, row-major; empty: none is known
+
+  friend bool operator==(const AlgorithmOptions& a, const AlgorithmOptions& b);
 };
 
 /// What the verifier finds for every schedule of an algorithm and shape (colltopo/verify.h); tests hold it to that.
@@ -34,26 +71,48 @@ struct Properties {
   friend bool operator==(const Properties&, const Properties&) = default;
 };
 
+/// What a rank has to send, as the papers count it: for choosing among variants without making their programs.
+struct Counted {
+  double rounds_within = 0, shards_within = 0;    // within groups
+  double rounds_between = 0, shards_between = 0;  // between groups, or among all ranks where there are none
+};
+
 /// One row of the table.
 struct Algorithm {
   std::string_view name;
   std::string_view about;               // one line, with the paper
   std::vector<Collective> collectives;  // that it can do
-  /// Empty when it can serve the shape; otherwise why not ("radix 1 is not in 2..8").
+  std::vector<Option> options = {};     // that it knows
+  /// Empty when it can serve the shape; otherwise why not ("radix 1 is not at least 2").
   std::function<std::string(const Shape&, const AlgorithmOptions&)> refusal;
   /// Chunks per shard that its programs use (Shape::chunks is ignored).
   std::function<Chunk(const Shape&, const AlgorithmOptions&)> chunks;
   /// The program of one rank, in time and memory proportional to itself; shape.chunks must be chunks(shape, options).
   std::function<Program(const Shape&, Rank, const AlgorithmOptions&)> program;
-  /// Options as in the name of a file or a report: "radix=4".
+  /// Options as in the name of a file or a report, as they were fitted: "radix=4".
   std::function<std::string(const Shape&, const AlgorithmOptions&)> describe;
   /// For reductions: decides which calls it may serve. in_place: whether the input needs no copy under MPI_IN_PLACE.
   std::function<Properties(const Shape&, const AlgorithmOptions&)> properties = {};
+  /// What `auto` should price, for a shape and a placement (groups, dimensions): what is given stays, what is free is
+  /// tried. None: as given.
+  std::function<std::vector<AlgorithmOptions>(const Shape&, const AlgorithmOptions& given)> variants = {};
+  /// For rows with many variants, so that those that can win at no size are never made.
+  std::function<Counted(const Shape&, const AlgorithmOptions&)> counted = {};
+  /// Its rounds are meant one after the other although no data makes them wait: the plan must run it step by step.
+  bool paced_by_steps = false;
 };
 
 std::span<const Algorithm> algorithms();
 const Algorithm* algorithm_named(std::string_view name);
 bool serves(const Algorithm& algorithm, Collective collective);
+
+/// By its name, with - or _ between words; null: the row has none of that name.
+const Option* option_named(const Algorithm& algorithm, std::string_view name);
+/// The options of all rows, each name once, in the order of the table.
+std::span<const Option> all_options();
+
+/// A number that is not among what the option allows; empty: it is.
+std::string refusal_of(const Option& option, int value);
 
 /// The whole schedule; throws Error with the refusal.
 Schedule generate(const Algorithm& algorithm, Shape shape, const AlgorithmOptions& options);

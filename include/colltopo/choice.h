@@ -1,14 +1,18 @@
-// Which algorithm serves which call: every candidate is priced by a model, the cheapest wins.
+// Which algorithm serves which call: every variant of every row that does the collective is priced by a model, the
+// cheapest wins.
 //
-// The price comes from the programs themselves. A few ranks' programs are read once per algorithm into a profile (per
+// The price comes from the programs themselves. A few ranks' programs are read once per variant into a profile (per
 // step: messages, and chunks moved within the node, over the network and through reductions); with bytes and the
-// machine's parameters a profile gives seconds. Everything here depends only on what is equal on all ranks.
+// machine's parameters a profile gives seconds. Everything here depends only on what is equal on all ranks. A process
+// has one chooser for all communicators whose ranks lie alike.
 #pragma once
 
-#include <map>
+#include <array>
+#include <cstddef>
+#include <limits>
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "colltopo/algorithms.h"
@@ -24,6 +28,10 @@ struct Machine {
   double bandwidth_network = 12e9;  // bytes/s, of a node's interface (of each link of a torus)
   double bandwidth_copy = 10e9;     // bytes/s, local copies, packing
   double bandwidth_reduce = 6e9;    // bytes/s, of operand, local reductions
+  double eager_bytes = 4096;        // messages up to this are sent before their receive is known
+  int window = 64;                  // messages that the executor has under way per rank, each way
+
+  friend bool operator==(const Machine&, const Machine&) = default;
 };
 
 /// Where the ranks are.
@@ -33,6 +41,8 @@ struct Placement {
 
   int nodes() const;
   int ranks_per_node() const;  // of the fullest node
+
+  friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 /// What a call asks for, as far as it may decide: equal on all ranks.
@@ -42,6 +52,10 @@ struct Request {
   std::size_t bytes = 0;         // per shard (alltoall, allgather, reduce_scatter: the largest), or of the vector
   bool commutative = true;       // reductions
   bool associative_bits = true;  // reductions: any order gives the same bits
+  bool fallback_allowed = true;  // false: the previous component is known to be wrong for this call
+  /// Name of the component that would serve the call: "tuned", "han", "basic". Of others nothing is known, and what is
+  /// neither forced nor filed is theirs.
+  std::string_view previous = "tuned";
 };
 
 /// An algorithm with its options, and what it would cost.
@@ -53,25 +67,58 @@ struct Candidate {
   std::string excluded;  // why it may not serve the call; empty: it may
 };
 
+inline constexpr std::size_t k_any_bytes = std::numeric_limits<std::size_t>::max();
+
+/// A decision, and the sizes for which it is kept: `from` up to, but not including, `to`.
+struct Choice : Candidate {
+  std::size_t from = 0, to = k_any_bytes;
+};
+
+/// Sizes that are decided alike, four to an octave, and the size at which they are priced.
+struct SizeClass {
+  std::size_t from = 0, to = 1, middle = 0;
+};
+SizeClass size_class_of(std::size_t bytes);
+
 /// Why a schedule with these properties may not serve the request; empty: it may.
 std::string unfit_for(const Properties& properties, const Request& request);
 
+/// What settings fix for one collective ("alltoall_radix"), on top of what holds for all.
+using CollectiveValues = std::array<OptionValues, k_collectives>;
+
+/// Thread-safe.
 class Chooser {
  public:
-  Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options);
+  /// `options`: groups for rows that know any (none: the ranks of a node), and values that hold for all collectives.
+  Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values = {});
   ~Chooser();
+  Chooser(const Chooser&) = delete;
+  Chooser& operator=(const Chooser&) = delete;
 
-  /// Candidates by predicted seconds, excluded ones last. The previous component is among them, priced as the algorithm
-  /// that Open MPI's tuned component would take.
+  /// Made once, for all who share the chooser.
+  const Placement& placement() const;
+  int nodes() const;
+  int ranks_per_node() const;  // of the fullest node
+  /// What the rows are told: with the node's ranks as groups, and dimensions where the ranks form the torus themselves.
+  const AlgorithmOptions& options() const;
+
+  /// Candidates by predicted seconds at the middle of the request's class of sizes, excluded ones last. The previous
+  /// component is among them, unless it is not allowed or not known, priced as what it is known to do.
   std::vector<Candidate> candidates(const Request& request);
-  /// The first of candidates(), unless it is less than 5% ahead of the previous component.
-  Candidate choose(const Request& request);
-  /// A named algorithm for this request: its options made complete, its price, and why it is excluded if it is.
-  Candidate price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);
+  /// The first of candidates(), unless it is less than 5% ahead of the previous
+  /// component. The answer lives as long as the chooser; a class that is known costs a look-up.
+  const Choice& choose(const Request& request);
+  /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
+  /// excluded if it is.
+  const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// The process's chooser for these facts. A few that nobody uses are kept for the next communicator.
+std::shared_ptr<Chooser> shared_chooser(Rank ranks, const Placement& placement, const Machine& machine,
+                                        const AlgorithmOptions& options, const CollectiveValues& values = {});
 
 }  // namespace colltopo

@@ -4,11 +4,15 @@
 // overlap, which send meets which receive, bytes, segments) is derived; see docs/schedule.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "colltopo/error.h"
 #include "colltopo/shape.h"
 
 namespace colltopo {
@@ -77,6 +81,20 @@ class Program {
   std::vector<Run> runs_;
 };
 
+/// Runs as an argument: a vector or span of them, or braces around a few. Does not own them.
+class RunList {
+ public:
+  RunList() = default;
+  RunList(std::initializer_list<Run> runs) : runs_(runs.begin(), runs.size()) {}
+  RunList(const Runs& runs) : runs_(runs) {}
+  RunList(std::span<const Run> runs) : runs_(runs) {}
+
+  operator std::span<const Run>() const { return runs_; }
+
+ private:
+  std::span<const Run> runs_;
+};
+
 /// The only way to make a Program. Every op is checked as it is added: buffers' bounds, peers, equal lengths and equal
 /// size classes of what is copied or reduced; a fault throws Error naming the rank and the op.
 ///
@@ -92,21 +110,33 @@ class ProgramBuilder {
   /// Ops added from now on belong to this step (steps are global: both ends of a message must give it the same step).
   ProgramBuilder& step(Step step);
 
-  ProgramBuilder& send(Runs source, Rank peer, Lane lane = 0);
-  ProgramBuilder& recv(Runs target, Rank peer, Lane lane = 0);
-  ProgramBuilder& copy(Runs source, Runs target);
-  ProgramBuilder& reduce(Runs source, Runs target);
+  ProgramBuilder& send(RunList source, Rank peer, Lane lane = 0);
+  ProgramBuilder& recv(RunList target, Rank peer, Lane lane = 0);
+  ProgramBuilder& copy(RunList source, RunList target);
+  ProgramBuilder& reduce(RunList source, RunList target);
   /// Any of the four: `like` gives action, peer, lane and step; its own runs are not looked at. Runs that the action
   /// does not have must be empty.
-  ProgramBuilder& add(const Op& like, Runs source, Runs target);
+  ProgramBuilder& add(const Op& like, RunList source, RunList target);
+
+  /// Makes room, for generators that know how much they are about to add.
+  ProgramBuilder& reserve(std::size_t ops, std::size_t runs);
 
   Program build() &&;
 
  private:
-  void add(Action action, Rank peer, Lane lane, Runs source, Runs target);
+  using View = std::span<const Run>;
+
+  void add(Action action, Rank peer, Lane lane, View source, View target);
+  Chunk check(Action action, View runs, bool written) const;
+  void check_peer(Action action, Rank peer, Lane lane) const;
+  void check_pair(Action action, View source, View target) const;
+  std::uint32_t append(View runs);
+  Error fault(Action action, const std::string& what) const;
+
   Shape shape_;
   Program program_;
   Step step_ = 0;
+  std::array<Chunk, 3> limits_{};  // [Buffer] chunks
 };
 
 /// The size class of a chunk of a rank's buffer (Shape::classes()).

@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "algorithms/bruck.h"
 #include "algorithms/properties.h"
-#include "algorithms/refusal.h"
 #include "algorithms/table.h"
 
 namespace colltopo {
@@ -30,7 +30,9 @@ void each_round(Rank ranks, int radix, Visit visit) {
   }
 }
 
-int radix_of(const AlgorithmOptions& options) { return options.radix == 0 ? 2 : options.radix; }
+int radix_of(const Shape& shape, const AlgorithmOptions& options) {
+  return options.values.find("radix") ? fitted_radix(options.values, "radix", shape.ranks) : 2;
+}
 
 }  // namespace
 
@@ -66,16 +68,25 @@ Algorithm bruck_algorithm() {
       .name = "bruck",
       .about = "Bruck's allgather: ceil(log2 ranks) steps, or more and shorter messages with a larger radix",
       .collectives = {Collective::allgather},
-      .refusal =
-          [](const Shape& shape, const AlgorithmOptions& options) {
-            return options.radix == 0 ? "" : refusal_of_radix("radix", options.radix, shape.ranks);
-          },
+      .options = {radix_option("radix", "radix of bruck", "2")},
+      .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = [](const Shape& shape, Rank rank,
-                    const AlgorithmOptions& options) { return bruck_allgather(shape, rank, radix_of(options)); },
-      .describe = [](const Shape&,
-                     const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(options)); },
+                    const AlgorithmOptions& options) { return bruck_allgather(shape, rank, radix_of(shape, options)); },
+      .describe = [](const Shape& shape,
+                     const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(shape, options)); },
       .properties = properties_of_derived,
+      .variants =
+          [](const Shape& shape, const AlgorithmOptions& given) {
+            std::vector<AlgorithmOptions> all;
+            for (const int radix :
+                 given.values.find("radix") ? std::vector{radix_of(shape, given)} : std::vector{2, 4}) {
+              if (radix > std::max(2, static_cast<int>(shape.ranks))) continue;
+              all.push_back(given);
+              all.back().values.set("radix", radix);
+            }
+            return all;
+          },
   };
 }
 

@@ -1,9 +1,10 @@
 // All-to-all without forwarding: linear posts everything at once, pairwise makes one exchange a step.
 //
 // Both start with the neighbour and go round, so that no rank is everybody's first target. Linear lists its sends
-// first, for a program must make sense one op at a time; the executor posts the receives before them. Pairwise
-// exchanges with rank XOR step on a power of two, which makes every message meet its answer; else it sends `step`
-// places ahead and receives from `step` places behind.
+// first, for a program must make sense one op at a time with sends buffered; the executor posts receives before sends.
+// Pairwise exchanges with rank XOR step on a power of two, which makes every message meet its answer; else it sends
+// `step` places ahead and receives from `step` places behind. No data makes a step wait for the one before it, so the
+// row asks for plans that run it step by step: that it does not flood the network is all it is for.
 
 #include "algorithms/properties.h"
 #include "algorithms/refusal.h"
@@ -13,13 +14,15 @@ namespace colltopo {
 
 namespace {
 
+std::size_t at(Rank i) { return static_cast<std::size_t>(i); }
+
 Run block(Buffer buffer, const Shape& shape, Rank rank) { return {buffer, rank * shape.chunks, shape.chunks}; }
 
 Program linear(const Shape& shape, Rank rank, const AlgorithmOptions&) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
-  program.step(1);
+  program.reserve(at(2 * ranks), at(2 * ranks)).step(1);
   for (Rank i = 1; i < ranks; ++i) {
     const Rank to = (rank + i) % ranks;
     program.send({block(Buffer::input, shape, to)}, to);
@@ -35,6 +38,7 @@ Program pairwise(const Shape& shape, Rank rank, const AlgorithmOptions&) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
+  program.reserve(at(2 * ranks), at(2 * ranks));
   for (Rank i = 1; i < ranks; ++i) {
     const Rank to = power_of_two(ranks) ? rank ^ i : (rank + i) % ranks;
     const Rank from = power_of_two(ranks) ? rank ^ i : (rank - i + ranks) % ranks;
@@ -64,7 +68,9 @@ Algorithm all_to_all(std::string_view name, std::string_view about,
 Algorithm linear_algorithm() { return all_to_all("linear", "every block straight to its owner, all at once", linear); }
 
 Algorithm pairwise_algorithm() {
-  return all_to_all("pairwise", "every block straight to its owner, one exchange a step", pairwise);
+  Algorithm row = all_to_all("pairwise", "every block straight to its owner, one exchange a step", pairwise);
+  row.paced_by_steps = true;
+  return row;
 }
 
 }  // namespace colltopo

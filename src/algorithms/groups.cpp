@@ -1,31 +1,32 @@
 // Numbering groups by their lowest rank makes the outcome independent of the names that locality gives them.
 
-#include "algorithms/groups.h"
+#include "colltopo/groups.h"
 
 #include <algorithm>
 #include <unordered_map>
 
 namespace colltopo {
 
-namespace {
+Groups::Groups(std::span<const int> label_of) { number(label_of); }
 
-Rank divisor_below_root(Rank ranks) {
-  Rank divisor = 1;
-  for (Rank d = 2; d <= ranks / d; ++d) {
-    if (ranks % d == 0) divisor = d;
-  }
-  return divisor;
+Groups::Groups(Rank ranks, Rank consecutive) {
+  std::vector<int> label_of(at(ranks));
+  for (Rank rank = 0; rank < ranks; ++rank) label_of[at(rank)] = rank / std::max(1, consecutive);
+  number(label_of);
 }
 
-}  // namespace
-
-Groups::Groups(Rank ranks, const AlgorithmOptions& options) : group_of_(at(ranks)), position_of_(at(ranks)) {
-  const Rank consecutive = options.group > 0 ? options.group : divisor_below_root(ranks);
+void Groups::number(std::span<const int> label_of) {
+  const auto ranks = static_cast<Rank>(label_of.size());
+  group_of_.resize(label_of.size());
+  position_of_.resize(label_of.size());
   std::unordered_map<int, Rank> number_of;
   std::vector<Rank> sizes;
   for (Rank rank = 0; rank < ranks; ++rank) {
-    const int label = options.group_of.empty() ? rank / consecutive : options.group_of[at(rank)];
-    const Rank group = number_of.try_emplace(label, static_cast<Rank>(sizes.size())).first->second;
+    // Neighbours mostly share a group, which saves a look into the map.
+    const bool as_before = rank > 0 && label_of[at(rank)] == label_of[at(rank - 1)];
+    const Rank group = as_before
+                           ? group_of_[at(rank - 1)]
+                           : number_of.try_emplace(label_of[at(rank)], static_cast<Rank>(sizes.size())).first->second;
     if (at(group) == sizes.size()) sizes.push_back(0);
     group_of_[at(rank)] = group;
     position_of_[at(rank)] = sizes[at(group)]++;
@@ -37,6 +38,10 @@ Groups::Groups(Rank ranks, const AlgorithmOptions& options) : group_of_(at(ranks
   }
   members_.resize(at(ranks));
   for (Rank rank = 0; rank < ranks; ++rank) members_[at(first_[at(group_of(rank))] + position_of(rank))] = rank;
+}
+
+std::shared_ptr<const Groups> grouped(const std::vector<int>& label_of) {
+  return std::make_shared<const Groups>(label_of);
 }
 
 }  // namespace colltopo

@@ -104,11 +104,13 @@ Algorithm hamiltonian_algorithm() {
   row.about = "rings on edge-disjoint Hamiltonian cycles of a 2-D torus (De Sensi et al. 2024, 2.3.1)";
   row.collectives = {Collective::allgather, Collective::reduce_scatter, Collective::allreduce, Collective::bcast,
                      Collective::reduce};
+  row.options = {multiport_option()};
   row.refusal = hamiltonian_refusal;
   row.chunks = chunks_for_ports;
   row.program = hamiltonian;
   row.describe = torus_description;
   row.properties = properties_of_derived;
+  row.variants = variants_by_ports;
   return row;
 }
 

@@ -176,7 +176,7 @@ Properties properties_of(const Shape& shape, const AlgorithmOptions& options) {
   const int dimensions = torus.dimensions();
   bool few_places = true;
   for (int d = 0; d < dimensions; ++d) few_places = few_places && Fold(torus.side(d)).places() <= 4;
-  const bool mirrors = torus.ports(options.multiport) > 1 && shape.ranks > 2;
+  const bool mirrors = torus.ports(all_ports(options)) > 1 && shape.ranks > 2;
   return {
       .in_place = true, .keeps_rank_order = few_places && dimensions <= 1 && !mirrors, .same_on_all_ranks = few_places};
 }
@@ -188,11 +188,13 @@ Algorithm swing_latency_algorithm() {
   row.name = "swing-latency";
   row.about = "Swing on a torus, latency-optimal; sides that are no powers of two fold (De Sensi et al. 2024)";
   row.collectives = {Collective::allreduce};
+  row.options = {multiport_option()};
   row.refusal = torus_refusal;
   row.chunks = chunks_for_ports;
   row.program = swing_latency;
   row.describe = torus_description;
   row.properties = properties_of;
+  row.variants = variants_by_ports;
   return row;
 }
 

@@ -1,5 +1,5 @@
-// The algorithm table. What every row refuses alike is written here once: collectives that it does not do, and no
-// ranks.
+// The algorithm table. What every row refuses alike is written here once: collectives that it does not do, no ranks,
+// options out of range.
 
 #include "algorithms/table.h"
 
@@ -25,34 +25,35 @@ std::string refusal_of_shape(const Algorithm& algorithm, const Shape& shape) {
   return "";
 }
 
-// The row with that check in front of its own.
-Algorithm checked(Algorithm row) {
+// A value of a row's own options that is out of range; what other rows know does not concern it.
+std::string refusal_of_values(const Algorithm& algorithm, const OptionValues& values) {
+  for (const Option& option : algorithm.options) {
+    const auto value = values.find(option.name);
+    if (std::string reason = value ? refusal_of(option, *value) : ""; !reason.empty()) return reason;
+  }
+  return "";
+}
+
+// The row with those checks in front of its own, and without gaps.
+Algorithm completed(Algorithm row) {
   row.refusal = [row](const Shape& shape, const AlgorithmOptions& options) {
     std::string reason = refusal_of_shape(row, shape);
+    if (reason.empty()) reason = refusal_of_values(row, options.values);
     return reason.empty() ? row.refusal(shape, options) : reason;
   };
+  if (!row.properties) row.properties = [](const Shape&, const AlgorithmOptions&) { return Properties{}; };
+  if (!row.variants)
+    row.variants = [](const Shape&, const AlgorithmOptions& given) { return std::vector<AlgorithmOptions>{given}; };
   return row;
 }
 
 std::vector<Algorithm> rows() {
+#define COLLTOPO_ROW(row) row##_algorithm(),
   std::vector<Algorithm> table = {
-      tra_algorithm(),
-      tra2_algorithm(),
-      linear_algorithm(),
-      pairwise_algorithm(),
-      bruck_algorithm(),
-      ring_algorithm(),
-      recursive_doubling_algorithm(),
-      recursive_halving_algorithm(),
-      binomial_algorithm(),
-      scatter_allgather_algorithm(),
-      swing_algorithm(),
-      swing_latency_algorithm(),
-      mirrored_algorithm(),
-      bucket_algorithm(),
-      hamiltonian_algorithm(),
+#include "algorithms/rows.inc"
   };
-  for (Algorithm& row : table) row = checked(std::move(row));
+#undef COLLTOPO_ROW
+  for (Algorithm& row : table) row = completed(std::move(row));
   return table;
 }
 

@@ -40,11 +40,31 @@ std::string torus_refusal(const Shape& shape, const AlgorithmOptions& options) {
 std::string torus_description(const Shape& shape, const AlgorithmOptions& options) {
   const std::vector<int> ring = {shape.ranks};
   return fmt::format("dimensions={} ports={}", sides_of(options.dimensions.empty() ? ring : options.dimensions),
-                     Torus(shape, options).ports(options.multiport));
+                     Torus(shape, options).ports(all_ports(options)));
 }
 
 Chunk chunks_for_ports(const Shape& shape, const AlgorithmOptions& options) {
-  return Torus(shape, options).ports(options.multiport);
+  return Torus(shape, options).ports(all_ports(options));
+}
+
+Option multiport_option() {
+  return {.name = "multiport",
+          .least = 0,
+          .most = 1,
+          .about = "1: a collective on every port at once; 0: on one",
+          .otherwise = "1 on a torus"};
+}
+
+bool all_ports(const AlgorithmOptions& options) { return options.values.value_or("multiport", 1) != 0; }
+
+std::vector<AlgorithmOptions> variants_by_ports(const Shape&, const AlgorithmOptions& given) {
+  if (given.values.find("multiport")) return {given};
+  std::vector<AlgorithmOptions> all;
+  for (const int multiport : given.dimensions.empty() ? std::vector{0} : std::vector{1, 0}) {
+    all.push_back(given);
+    all.back().values.set("multiport", multiport);
+  }
+  return all;
 }
 
 Rank swing_peer(Rank side, Rank coordinate, int step) {

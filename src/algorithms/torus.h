@@ -37,6 +37,11 @@ std::string torus_refusal(const Shape& shape, const AlgorithmOptions& options);
 std::string torus_description(const Shape& shape, const AlgorithmOptions& options);
 /// One chunk of each shard per port.
 Chunk chunks_for_ports(const Shape& shape, const AlgorithmOptions& options);
+/// The option multiport, and whether it is on: unless told otherwise, it is.
+Option multiport_option();
+bool all_ports(const AlgorithmOptions& options);
+/// All ports and a single one on a known torus; elsewhere a single one, because ports of a crossbar are one interface.
+std::vector<AlgorithmOptions> variants_by_ports(const Shape& shape, const AlgorithmOptions& given);
 
 /// The coordinate opposite to `coordinate` on a ring; mirrored collectives run as the plain one does on mirrored
 /// coordinates. An even ring turns about coordinate 0, so that its neighbour pairs become the other neighbour pairs; an

@@ -264,6 +264,7 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
   row.about = about;
   row.collectives = {Collective::allgather, Collective::reduce_scatter, Collective::allreduce, Collective::bcast,
                      Collective::reduce};
+  row.options = {multiport_option()};
   row.refusal = torus_refusal;
   row.chunks = chunks_for_ports;
   row.program = [order, ring = std::move(ring), places = std::move(places)](const Shape& shape, Rank rank,
@@ -272,6 +273,7 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
   };
   row.describe = torus_description;
   row.properties = properties_of_derived;
+  row.variants = variants_by_ports;
   return row;
 }
 

@@ -6,27 +6,25 @@
 
 #include <fmt/format.h>
 
-#include "algorithms/bruck.h"
+#include "algorithms/bruck_exchange.h"
 #include "algorithms/properties.h"
-#include "algorithms/refusal.h"
 #include "algorithms/table.h"
 
 namespace colltopo {
 
 namespace {
 
-class Blocks final : public BruckTraffic {
+class Blocks {
  public:
   Blocks(Rank ranks, Rank rank) : ranks_(ranks), rank_(rank) {}
 
-  void parcels(Rank, Rank, std::vector<Parcel>& found) const override { found.push_back({0, 1}); }
-  Rank rank_at(Rank offset, Rank) const override { return wrapped(rank_ + offset); }
-  void source(Rank distance, Rank, Runs& runs) const override {
-    runs.push_back({Buffer::input, wrapped(rank_ + distance), 1});
+  template <typename Visit>
+  void parcels(Rank, Rank, Rank, Visit visit) const {
+    visit(Rank{0}, Chunk{1});
   }
-  void target(Rank distance, Rank, Runs& runs) const override {
-    runs.push_back({Buffer::output, wrapped(rank_ - distance), 1});
-  }
+  Rank rank_at(Rank offset, Rank) const { return wrapped(rank_ + offset); }
+  void source(Rank distance, Rank, Runs& runs) const { runs.push_back({Buffer::input, wrapped(rank_ + distance), 1}); }
+  void target(Rank distance, Rank, Runs& runs) const { runs.push_back({Buffer::output, wrapped(rank_ - distance), 1}); }
 
  private:
   Rank wrapped(Rank rank) const { return rank < 0 ? rank + ranks_ : rank < ranks_ ? rank : rank - ranks_; }
@@ -35,7 +33,7 @@ class Blocks final : public BruckTraffic {
 };
 
 int radix_of(const Shape& shape, const AlgorithmOptions& options) {
-  return options.radix == 0 ? balanced_radix(shape.ranks) : options.radix;
+  return fitted_radix(options.values, "radix", shape.ranks);
 }
 
 Program tra(const Shape& shape, Rank rank, int radix) {
@@ -52,16 +50,28 @@ Algorithm tra_algorithm() {
       .name = "tra",
       .about = "tunable-radix all-to-all (Fan et al., III): radix 2 fewest rounds ... radix P least data",
       .collectives = {Collective::alltoall},
-      .refusal =
-          [](const Shape& shape, const AlgorithmOptions& options) {
-            return options.radix == 0 ? "" : refusal_of_radix("radix", options.radix, shape.ranks);
-          },
+      .options = {radix_option("radix", "radix of tra", "about the square root of the ranks")},
+      .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = [](const Shape& shape, Rank rank,
                     const AlgorithmOptions& options) { return tra(shape, rank, radix_of(shape, options)); },
       .describe = [](const Shape& shape,
                      const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(shape, options)); },
       .properties = properties_of_alltoall,
+      .variants =
+          [](const Shape& shape, const AlgorithmOptions& given) {
+            std::vector<AlgorithmOptions> all;
+            for (const int radix : radices_to_try(given.values, "radix", shape.ranks)) {
+              all.push_back(given);
+              all.back().values.set("radix", radix);
+            }
+            return all;
+          },
+      .counted =
+          [](const Shape& shape, const AlgorithmOptions& options) {
+            const BruckCount count = bruck_count(shape.ranks, radix_of(shape, options));
+            return Counted{.rounds_between = count.rounds, .shards_between = count.bundles};
+          },
   };
 }
 

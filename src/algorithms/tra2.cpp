@@ -16,10 +16,8 @@
 
 #include <algorithm>
 
-#include "algorithms/bruck.h"
-#include "algorithms/groups.h"
+#include "algorithms/bruck_exchange.h"
 #include "algorithms/properties.h"
-#include "algorithms/refusal.h"
 #include "algorithms/table.h"
 
 namespace colltopo {
@@ -85,7 +83,7 @@ struct Outbound {
   }
 };
 
-class WithinGroup final : public BruckTraffic {
+class WithinGroup {
  public:
   WithinGroup(const Standpoint& here, const Outbound& outbound)
       : here_(here), outbound_(outbound), through_(at(here.size)) {
@@ -99,14 +97,16 @@ class WithinGroup final : public BruckTraffic {
     }
   }
 
-  void parcels(Rank distance, Rank travelled, std::vector<Parcel>& found) const override {
-    found.push_back({0, static_cast<Chunk>(through_[at(wrapped(distance - travelled))].size())});
+  template <typename Visit>
+  void parcels(Rank distance, Rank unit, Rank hop, Visit visit) const {
+    const Rank travelled = distance % unit + hop;
+    visit(Rank{0}, static_cast<Chunk>(through_[at(wrapped(distance - travelled))].size()));
   }
-  Rank rank_at(Rank offset, Rank) const override { return here_.groups.member(here_.group, wrapped(offset)); }
-  void source(Rank distance, Rank, Runs& runs) const override {
+  Rank rank_at(Rank offset, Rank) const { return here_.groups.member(here_.group, wrapped(offset)); }
+  void source(Rank distance, Rank, Runs& runs) const {
     for (const Rank destination : through_[at(wrapped(distance))]) runs.push_back({Buffer::input, destination, 1});
   }
-  void target(Rank distance, Rank, Runs& runs) const override {
+  void target(Rank distance, Rank, Runs& runs) const {
     const Rank origin = wrapped(-distance);
     for (const Outbound::Parcel& parcel : outbound_.parcels) {
       if (parcel.distance > 0)
@@ -128,27 +128,29 @@ class WithinGroup final : public BruckTraffic {
       through_;  // [position] destinations of the blocks that pass this member, as in Outbound
 };
 
-class BetweenGroups final : public BruckTraffic {
+class BetweenGroups {
  public:
   BetweenGroups(const Standpoint& here, const Outbound& outbound) : here_(here), outbound_(outbound) {}
 
-  void parcels(Rank distance, Rank travelled, std::vector<Parcel>& found) const override {
+  template <typename Visit>
+  void parcels(Rank distance, Rank unit, Rank hop, Visit visit) const {
+    const Rank travelled = distance % unit + hop;
     const Rank from_size = here_.groups.size(here_.group_at(-travelled));
     const Columns columns{from_size, here_.groups.size(here_.group_at(distance - travelled)), distance};
-    columns.served(here_.place, here_.size, [&](Rank column, Rank) { found.push_back({column, from_size}); });
+    columns.served(here_.place, here_.size, [&](Rank column, Rank) { visit(column, from_size); });
   }
-  Rank rank_at(Rank offset, Rank column) const override {
+  Rank rank_at(Rank offset, Rank column) const {
     const Rank group = here_.group_at(offset);
     return here_.groups.member(group, column % here_.groups.size(group));
   }
-  void source(Rank distance, Rank column, Runs& runs) const override {
+  void source(Rank distance, Rank column, Runs& runs) const {
     std::size_t i = outbound_.begin[at(distance)];
     while (outbound_.parcels[i].column != column) ++i;
     const Outbound::Parcel& parcel = outbound_.parcels[i];
     runs.push_back(here_.size == 1 ? Run{Buffer::input, parcel.destination, 1}
                                    : Run{Buffer::scratch, parcel.first, here_.size});
   }
-  void target(Rank distance, Rank, Runs& runs) const override {
+  void target(Rank distance, Rank, Runs& runs) const {
     const Rank from = here_.group_at(-distance);
     for (Rank p = 0; p < here_.groups.size(from); ++p)
       runs.push_back({Buffer::output, here_.groups.member(from, p), 1});
@@ -164,12 +166,27 @@ struct Radices {
 };
 
 Radices radices_of(const Groups& groups, const AlgorithmOptions& options) {
-  return {options.intra_radix == 0 ? balanced_radix(groups.largest()) : options.intra_radix,
-          options.inter_radix == 0 ? balanced_radix(groups.groups()) : options.inter_radix};
+  return {fitted_radix(options.values, "intra-radix", groups.largest()),
+          fitted_radix(options.values, "inter-radix", groups.groups())};
+}
+
+Rank divisor_below_root(Rank ranks) {
+  Rank divisor = 1;
+  for (Rank d = 2; d <= ranks / d; ++d) {
+    if (ranks % d == 0) divisor = d;
+  }
+  return divisor;
+}
+
+std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
+  const auto group = options.values.find("group");
+  if (!group && options.groups) return options.groups;
+  return std::make_shared<const Groups>(shape.ranks, group.value_or(divisor_below_root(shape.ranks)));
 }
 
 Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-  const Groups groups(shape.ranks, options);
+  const std::shared_ptr<const Groups> shared = groups_of(shape, options);
+  const Groups& groups = *shared;
   const Radices radices = radices_of(groups, options);
   const Standpoint here(groups, rank);
   const Outbound outbound(here);
@@ -193,24 +210,44 @@ Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
 }
 
 std::string refusal(const Shape& shape, const AlgorithmOptions& options) {
-  const Rank ranks = shape.ranks;
-  if (!options.group_of.empty() && options.group_of.size() != at(ranks)) {
-    return fmt::format("groups are given for {} ranks, not for {}", options.group_of.size(), ranks);
-  }
-  if (options.group_of.empty() && options.group != 0 && (options.group < 1 || ranks % options.group != 0)) {
-    std::string divisors;
-    for (Rank d = 1; d <= ranks; ++d) {
-      if (ranks % d == 0) divisors += fmt::format(" {}", d);
+  if (options.values.find("group") || !options.groups || options.groups->ranks() == shape.ranks) return "";
+  return fmt::format("groups are given for {} ranks, not for {}", options.groups->ranks(), shape.ranks);
+}
+
+std::string describe(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+  const Radices radices = radices_of(*groups, options);
+  const std::string sizes = groups->equal() ? fmt::format("group={}", groups->largest())
+                                            : fmt::format("groups={} up-to={}", groups->groups(), groups->largest());
+  return fmt::format("{} intra_radix={} inter_radix={}", sizes, radices.intra, radices.inter);
+}
+
+// All variants share the groups. Where there is only one group, or nobody shares one, tra is the same and simpler.
+std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOptions& given) {
+  AlgorithmOptions with_groups = given;
+  with_groups.groups = groups_of(shape, given);
+  with_groups.values.forget("group");
+  const Groups& groups = *with_groups.groups;
+  std::vector<AlgorithmOptions> all;
+  for (const int intra : radices_to_try(given.values, "intra-radix", groups.largest())) {
+    for (const int inter : radices_to_try(given.values, "inter-radix", groups.groups())) {
+      all.push_back(with_groups);
+      all.back().values.set("intra-radix", intra);
+      all.back().values.set("inter-radix", inter);
     }
-    return fmt::format("group {} does not divide {} ranks; allowed:{}", options.group, ranks, divisors);
   }
-  const Groups groups(ranks, options);
-  std::string reason;
-  if (options.intra_radix != 0) reason = refusal_of_radix("intra_radix", options.intra_radix, groups.largest());
-  if (reason.empty() && options.inter_radix != 0) {
-    reason = refusal_of_radix("inter_radix", options.inter_radix, groups.groups());
-  }
-  return reason;
+  return all;
+}
+
+Counted counted(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+  const Radices radices = radices_of(*groups, options);
+  const BruckCount within = bruck_count(groups->largest(), radices.intra);
+  const BruckCount between = bruck_count(groups->groups(), radices.inter);
+  return {.rounds_within = within.rounds,
+          .shards_within = within.bundles * groups->groups(),
+          .rounds_between = between.rounds,
+          .shards_between = between.bundles * shape.ranks / groups->groups()};
 }
 
 }  // namespace
@@ -220,19 +257,21 @@ Algorithm tra2_algorithm() {
       .name = "tra2",
       .about = "two-layer tunable-radix all-to-all (Fan et al., IV): within groups, then between them",
       .collectives = {Collective::alltoall},
+      .options = {radix_option("intra-radix", "radix of tra2 within groups", "about the square root of the group"),
+                  radix_option("inter-radix", "radix of tra2 between groups", "about the square root of the groups"),
+                  {.name = "group",
+                   .least = 1,
+                   .most = 1 << 24,
+                   .about = "consecutive ranks per group; the last may have fewer",
+                   .otherwise = "the ranks of a node; without nodes the divisor below the square root",
+                   .per_collective = false}},
       .refusal = refusal,
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = tra2,
-      .describe =
-          [](const Shape& shape, const AlgorithmOptions& options) {
-            const Groups groups(shape.ranks, options);
-            const Radices radices = radices_of(groups, options);
-            const std::string sizes = groups.equal()
-                                          ? fmt::format("group={}", groups.largest())
-                                          : fmt::format("groups={} up-to={}", groups.groups(), groups.largest());
-            return fmt::format("{} intra_radix={} inter_radix={}", sizes, radices.intra, radices.inter);
-          },
+      .describe = describe,
       .properties = properties_of_alltoall,
+      .variants = variants,
+      .counted = counted,
   };
 }
 

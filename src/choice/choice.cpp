@@ -1,17 +1,77 @@
-// Candidates per collective, their prices, and what the previous component is taken to do.
+// Candidates per collective, their prices, and decisions by classes of sizes.
 
 #include "colltopo/choice.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <deque>
+#include <map>
+#include <mutex>
 #include <set>
+#include <unordered_map>
 
-#include "choice/profile.h"
-#include "colltopo/error.h"
+#include "choice/previous.h"
+#include "choice/variants.h"
 
 namespace colltopo {
+
+namespace {
+
+constexpr double k_lead = 0.95;  // of the previous component's time, that a candidate must stay below
+
+// What a decision depends on besides the chooser.
+struct Key {
+  const std::vector<Variant>* among;
+  std::size_t from;  // of the class of sizes
+  std::size_t previous;
+  bool commutative, associative_bits, fallback_allowed;
+
+  friend bool operator==(const Key&, const Key&) = default;
+};
+
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::size_t hash = std::hash<const void*>{}(key.among);
+    const std::size_t flags =
+        (key.commutative ? 1u : 0u) | (key.associative_bits ? 2u : 0u) | (key.fallback_allowed ? 4u : 0u);
+    for (const std::size_t part : {key.from, key.previous, flags}) hash = (hash ^ part) * 0x9E3779B97F4A7C15ull;
+    return hash ^ (hash >> 32);
+  }
+};
+
+// Whether the ranks form the torus of nodes themselves: one on each, in the order of the nodes.
+bool ranks_are_nodes(const Placement& placement) {
+  for (std::size_t rank = 0; rank < placement.node_of.size(); ++rank) {
+    if (placement.node_of[rank] != static_cast<int>(rank)) return false;
+  }
+  return true;
+}
+
+AlgorithmOptions completed(AlgorithmOptions options, const Terrain& terrain) {
+  if (!options.groups) options.groups = terrain.nodes;
+  if (options.dimensions.empty() && ranks_are_nodes(terrain.placement))
+    options.dimensions = terrain.placement.dimensions;
+  return options;
+}
+
+Candidate candidate_of(const Variant& variant, const Machine& machine, const Request& request, std::size_t bytes) {
+  Candidate candidate{variant.algorithm, variant.options, variant.name, 0, variant.refusal};
+  if (!candidate.excluded.empty()) return candidate;
+  candidate.excluded = unfit_for(variant.properties, request);
+  candidate.seconds = variant.seconds(machine, bytes);
+  return candidate;
+}
+
+// Serving goes before being excluded, then the price decides; the first of equals stays.
+bool better(const Candidate& a, const Candidate& b) {
+  if (a.excluded.empty() != b.excluded.empty()) return a.excluded.empty();
+  return a.seconds < b.seconds;
+}
+
+}  // namespace
 
 int Placement::nodes() const { return static_cast<int>(std::set<int>(node_of.begin(), node_of.end()).size()); }
 
@@ -22,132 +82,20 @@ int Placement::ranks_per_node() const {
   return most;
 }
 
-struct Chooser::State {
-  Rank ranks;
-  Placement placement;
-  Machine machine;
-  AlgorithmOptions options;
-  int nodes, per_node;
-  // Programs do not depend on bytes, so neither do profiles: (algorithm and options, collective, root) -> profile.
-  std::map<std::string, Profile> profiles;
-
-  const Profile& profile(const Algorithm& algorithm, const AlgorithmOptions& wanted, const Shape& shape) {
-    const std::string key = fmt::format("{} {} {} {}", algorithm.name, algorithm.describe(shape, wanted),
-                                        colltopo::name(shape.collective), shape.root);
-    if (const auto found = profiles.find(key); found != profiles.end()) return found->second;
-    if (profiles.size() > 512) profiles.clear();  // a job that reduces to ever new roots
-    return profiles[key] =
-               profile_of(shape, placement, [&](Rank rank) { return algorithm.program(shape, rank, wanted); });
-  }
-};
-
-Chooser::Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options)
-    : state_(std::make_unique<State>(State{ranks, std::move(placement), machine, std::move(options), 1, 1, {}})) {
-  state_->nodes = state_->placement.nodes();
-  state_->per_node = state_->placement.ranks_per_node();
+SizeClass size_class_of(std::size_t bytes) {
+  if (bytes < 8) return {bytes, bytes + 1, bytes};
+  constexpr int k_last_octave = 50;
+  const int octave = static_cast<int>(std::bit_width(bytes)) - 1;
+  if (octave >= k_last_octave) return {std::size_t{1} << k_last_octave, k_any_bytes, std::size_t{1} << k_last_octave};
+  constexpr std::array<double, 5> k_quarters = {1.0, 1.189207115002721, 1.414213562373095, 1.681792830507429, 2.0};
+  const auto bound = [&](std::size_t quarter) {
+    return static_cast<std::size_t>(std::ceil(std::ldexp(k_quarters[quarter], octave)));
+  };
+  std::size_t quarter = 0;
+  while (bytes >= bound(quarter + 1)) ++quarter;
+  const std::size_t from = bound(quarter), to = bound(quarter + 1);
+  return {from, to, from + (to - from) / 2};
 }
-
-Chooser::~Chooser() = default;
-
-namespace {
-
-Shape shape_of(const Request& request, Rank ranks) {
-  return {request.collective, ranks, 1, rooted(request.collective) ? request.root : 0};
-}
-
-// Options as the row needs them: a group for tra2 where the user named none.
-AlgorithmOptions completed(const Algorithm& algorithm, AlgorithmOptions options, const Placement& placement) {
-  if (algorithm.name == "tra2" && options.group_of.empty() && options.group == 0) options.group_of = placement.node_of;
-  // With one rank per node the ranks form the torus themselves.
-  if (options.dimensions.empty() && placement.nodes() == static_cast<int>(placement.node_of.size())) {
-    options.dimensions = placement.dimensions;
-  }
-  return options;
-}
-
-std::vector<int> radices(int ranks) {
-  std::set<int> radices;
-  const int root = static_cast<int>(std::ceil(std::sqrt(ranks)));
-  for (const int r : {2, 3, 4, 8, root, 2 * root, ranks}) {
-    if (r >= 2 && r <= ranks) radices.insert(r);
-  }
-  return {radices.begin(), radices.end()};
-}
-
-struct Named {
-  std::string_view name;
-  AlgorithmOptions options;
-};
-
-std::vector<Named> contenders(Collective collective, const AlgorithmOptions& given, Rank ranks, int nodes,
-                              int per_node) {
-  std::vector<Named> all;
-  const auto add = [&](std::string_view name) { all.push_back({name, given}); };
-  switch (collective) {
-    case Collective::alltoall: {
-      add("linear");
-      add("pairwise");
-      const auto choices = given.radix > 0 ? std::vector<int>{given.radix} : radices(ranks);
-      for (const int r : choices) all.push_back({"tra", given}), all.back().options.radix = r;
-      if (nodes == 1 || per_node == 1) break;
-      const auto intra = given.intra_radix > 0 ? std::vector<int>{given.intra_radix} : radices(per_node);
-      const auto inter = given.inter_radix > 0 ? std::vector<int>{given.inter_radix} : radices(nodes);
-      for (const int a : intra) {
-        for (const int b : inter) {
-          all.push_back({"tra2", given});
-          all.back().options.intra_radix = a;
-          all.back().options.inter_radix = b;
-        }
-      }
-      break;
-    }
-    case Collective::allgather:
-      for (const auto* name : {"ring", "bruck", "recursive-doubling", "swing", "bucket", "hamiltonian"}) add(name);
-      break;
-    case Collective::reduce_scatter:
-      for (const auto* name : {"ring", "recursive-halving", "swing", "bucket", "hamiltonian"}) add(name);
-      break;
-    case Collective::allreduce:
-      for (const auto* name : {"recursive-doubling", "recursive-halving", "ring", "swing", "swing-latency", "mirrored",
-                               "bucket", "hamiltonian"})
-        add(name);
-      break;
-    case Collective::bcast:
-      for (const auto* name : {"binomial", "scatter-allgather", "swing"}) add(name);
-      break;
-    case Collective::reduce:
-      for (const auto* name : {"binomial", "swing"}) add(name);
-      break;
-  }
-  return all;
-}
-
-// What Open MPI 4.1's tuned component takes by its fixed decision rules, in terms of our table.
-Named stand_in_for_tuned(Collective collective, Rank ranks, std::size_t bytes) {
-  AlgorithmOptions options;
-  const std::size_t total = bytes * static_cast<std::size_t>(ranks);
-  switch (collective) {
-    case Collective::alltoall:
-      options.radix = 2;
-      if (bytes < 200 && ranks > 12) return {"tra", options};
-      return {bytes < 3000 ? "linear" : "pairwise", {}};
-    case Collective::allgather:
-      return {
-          total < 50000 ? (std::has_single_bit(static_cast<unsigned>(ranks)) ? "recursive-doubling" : "bruck") : "ring",
-          {}};
-    case Collective::reduce_scatter:
-      return {total < 12000 ? "recursive-halving" : "ring", {}};
-    case Collective::allreduce:
-      return {bytes < 10000 ? "recursive-doubling" : "ring", {}};
-    case Collective::bcast:
-      return {bytes < 2048 || ranks < 4 ? "binomial" : "scatter-allgather", {}};
-    case Collective::reduce:
-      return {"binomial", {}};
-  }
-  return {"linear", {}};
-}
-
-}  // namespace
 
 std::string unfit_for(const Properties& properties, const Request& request) {
   if (!reduces(request.collective)) return "";
@@ -160,54 +108,189 @@ std::string unfit_for(const Properties& properties, const Request& request) {
   return "";
 }
 
-Candidate Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& wanted, const Request& request) {
-  Candidate candidate{&algorithm, completed(algorithm, wanted, state_->placement), std::string(algorithm.name), 0, ""};
-  Shape shape = shape_of(request, state_->ranks);
-  if (!serves(algorithm, request.collective)) {
-    candidate.excluded = fmt::format("does not do {}", name(request.collective));
+struct Chooser::State {
+  Terrain terrain;
+  Machine machine;
+  AlgorithmOptions options;
+  CollectiveValues values;
+  std::mutex mutex;
+
+  struct Named {  // what was asked for by name
+    const Algorithm* algorithm;
+    Collective collective;
+    AlgorithmOptions given;
+    std::vector<Variant> variants;
+  };
+  struct Played {  // a part of what the previous component does
+    Part part;
+    Variant variant;
+  };
+  std::array<std::unique_ptr<std::vector<Variant>>, k_collectives> all;  // of every row that serves the collective
+  std::deque<Named> named;
+  std::deque<Played> played;
+  std::vector<std::string> previous;  // names that have been asked about
+  std::unique_ptr<Terrain> within, between;
+  std::unordered_map<Key, Choice, KeyHash> choices;
+
+  State(Placement placement, const Machine& machine_, AlgorithmOptions options_, CollectiveValues values_)
+      : terrain(std::move(placement)),
+        machine(machine_),
+        options(completed(std::move(options_), terrain)),
+        values(std::move(values_)) {}
+
+  AlgorithmOptions given_for(Collective collective) const {
+    AlgorithmOptions given = options;
+    given.values.set(values[static_cast<std::size_t>(collective)]);
+    return given;
+  }
+
+  const std::vector<Variant>& variants(Collective collective) {
+    auto& known = all[static_cast<std::size_t>(collective)];
+    if (known) return *known;
+    auto made = std::make_unique<std::vector<Variant>>();
+    for (const Algorithm& algorithm : algorithms()) {
+      if (!serves(algorithm, collective)) continue;
+      for (Variant& variant : variants_of(algorithm, collective, given_for(collective), terrain, machine))
+        made->push_back(std::move(variant));
+    }
+    return *(known = std::move(made));
+  }
+
+  const std::vector<Variant>& variants(const Algorithm& algorithm, const AlgorithmOptions& wanted,
+                                       Collective collective) {
+    for (const Named& one : named) {
+      if (one.algorithm == &algorithm && one.collective == collective && one.given == wanted) return one.variants;
+    }
+    AlgorithmOptions given = given_for(collective);
+    if (wanted.groups) given.groups = wanted.groups;
+    if (!wanted.dimensions.empty()) given.dimensions = wanted.dimensions;
+    given.values.set(wanted.values);
+    named.push_back({&algorithm, collective, wanted, variants_of(algorithm, collective, given, terrain, machine)});
+    return named.back().variants;
+  }
+
+  const Terrain& terrain_of(Level level) {
+    if (level == Level::all) return terrain;
+    auto& made = level == Level::within_nodes ? within : between;
+    if (made) return *made;
+    Placement placement;
+    const Rank ranks = level == Level::within_nodes ? terrain.nodes->largest() : terrain.nodes->groups();
+    for (Rank r = 0; r < ranks; ++r) placement.node_of.push_back(level == Level::within_nodes ? 0 : r);
+    if (level == Level::between_nodes) placement.dimensions = terrain.placement.dimensions;
+    return *(made = std::make_unique<Terrain>(std::move(placement)));
+  }
+
+  const Variant& variant_of_part(const Part& part) {
+    for (const Played& one : played) {
+      if (one.part.algorithm == part.algorithm && one.part.collective == part.collective &&
+          one.part.level == part.level && one.part.values == part.values)
+        return one.variant;
+    }
+    const Algorithm& algorithm = *algorithm_named(part.algorithm);
+    played.push_back({part, variant_of(algorithm, part.collective, {part.values, {}, {}}, terrain_of(part.level))});
+    return played.back().variant;
+  }
+
+  // Nothing: not a candidate.
+  std::optional<Candidate> fallback(const Request& request, std::size_t bytes) {
+    if (!request.fallback_allowed) return std::nullopt;
+    const std::vector<Part> parts = parts_of_previous(request.previous, request.collective, terrain.nodes->ranks(),
+                                                      terrain.nodes->groups(), terrain.nodes->largest(), bytes);
+    if (parts.empty()) return std::nullopt;
+    Machine unbounded = machine;  // no window of ours
+    unbounded.window = std::numeric_limits<int>::max();
+    Candidate candidate;
+    std::string names;
+    for (const Part& part : parts) {
+      const Variant& variant = variant_of_part(part);
+      candidate.seconds += variant.seconds(unbounded, static_cast<std::size_t>(part.bytes));
+      names += (names.empty() ? "" : " + ") + variant.name;
+    }
+    candidate.name = fmt::format("fallback (priced as {})", names);
     return candidate;
   }
-  candidate.excluded = algorithm.refusal(shape, candidate.options);
-  if (!candidate.excluded.empty()) return candidate;
-  shape.chunks = algorithm.chunks(shape, candidate.options);
-  const std::string details = algorithm.describe(shape, candidate.options);
-  if (!details.empty()) candidate.name += " " + details;
-  candidate.excluded =
-      unfit_for(algorithm.properties ? algorithm.properties(shape, candidate.options) : Properties{}, request);
-  candidate.seconds = seconds_of(state_->profile(algorithm, candidate.options, shape), state_->machine,
-                                 shard_bytes(shape, request.bytes));
-  return candidate;
+
+  std::size_t number_of(std::string_view component) {
+    const auto found = std::ranges::find(previous, component);
+    if (found == previous.end()) return previous.emplace_back(component), previous.size() - 1;
+    return static_cast<std::size_t>(found - previous.begin());
+  }
+
+  Candidate cheapest(const std::vector<Variant>& among, const Request& request, std::size_t bytes) const {
+    Candidate best{nullptr, {}, "fallback", 0, "nothing serves the call"};
+    bool first = true;
+    for (const Variant& variant : among) {
+      Candidate candidate = candidate_of(variant, machine, request, bytes);
+      if (first || better(candidate, best)) best = std::move(candidate);
+      first = false;
+    }
+    return best;
+  }
+
+  Candidate decided(const Request& request, std::size_t bytes) {
+    Candidate unknown{nullptr, {}, "fallback", 0, ""};
+    std::optional<Candidate> left = fallback(request, bytes);
+    if (request.fallback_allowed && !left) return unknown;
+    Candidate best = cheapest(variants(request.collective), request, bytes);
+    if (left && (!best.excluded.empty() || best.seconds >= k_lead * left->seconds)) return *std::move(left);
+    return best.excluded.empty() ? best : unknown;
+  }
+
+  template <typename Decide>
+  const Choice& kept(const Key& key, const SizeClass& sizes, Decide decide) {
+    if (const auto found = choices.find(key); found != choices.end()) return found->second;
+    Choice choice;
+    static_cast<Candidate&>(choice) = decide();
+    choice.from = sizes.from;
+    choice.to = sizes.to;
+    return choices.emplace(key, std::move(choice)).first->second;
+  }
+};
+
+Chooser::Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values)
+    : state_(nullptr) {
+  placement.node_of.resize(static_cast<std::size_t>(ranks), 0);
+  state_ = std::make_unique<State>(std::move(placement), machine, std::move(options), std::move(values));
 }
 
+Chooser::~Chooser() = default;
+
+const Placement& Chooser::placement() const { return state_->terrain.placement; }
+int Chooser::nodes() const { return state_->terrain.nodes->groups(); }
+int Chooser::ranks_per_node() const { return state_->terrain.nodes->largest(); }
+const AlgorithmOptions& Chooser::options() const { return state_->options; }
+
 std::vector<Candidate> Chooser::candidates(const Request& request) {
+  const std::lock_guard lock(state_->mutex);
+  const std::size_t bytes = size_class_of(request.bytes).middle;
   std::vector<Candidate> all;
-  for (const Named& named :
-       contenders(request.collective, state_->options, state_->ranks, state_->nodes, state_->per_node)) {
-    if (const Algorithm* algorithm = algorithm_named(named.name))
-      all.push_back(price(*algorithm, named.options, request));
-  }
-  const Named tuned = stand_in_for_tuned(request.collective, state_->ranks, request.bytes);
-  if (const Algorithm* algorithm = algorithm_named(tuned.name)) {
-    Request flat = request;
-    flat.commutative = flat.associative_bits = true;
-    Candidate fallback = price(*algorithm, tuned.options, flat);
-    fallback.algorithm = nullptr;
-    fallback.name = fmt::format("fallback (priced as {})", fallback.name);
-    fallback.excluded.clear();
-    all.push_back(std::move(fallback));
-  }
-  std::ranges::stable_sort(all, [](const Candidate& a, const Candidate& b) {
-    if (a.excluded.empty() != b.excluded.empty()) return a.excluded.empty();
-    return a.seconds < b.seconds;
-  });
+  for (const Variant& variant : state_->variants(request.collective))
+    all.push_back(candidate_of(variant, state_->machine, request, bytes));
+  if (auto fallback = state_->fallback(request, bytes)) all.push_back(*std::move(fallback));
+  std::ranges::stable_sort(all, better);
   return all;
 }
 
-Candidate Chooser::choose(const Request& request) {
-  const std::vector<Candidate> all = candidates(request);
-  const auto fallback = std::ranges::find_if(all, [](const Candidate& c) { return c.algorithm == nullptr; });
-  if (fallback == all.end() || all.front().seconds < 0.95 * fallback->seconds) return all.front();
-  return *fallback;
+const Choice& Chooser::choose(const Request& request) {
+  const std::lock_guard lock(state_->mutex);
+  const SizeClass sizes = size_class_of(request.bytes);
+  const auto* const among = state_->all[static_cast<std::size_t>(request.collective)].get();
+  Key key{among,
+          sizes.from,
+          state_->number_of(request.previous),
+          request.commutative,
+          request.associative_bits,
+          request.fallback_allowed};
+  if (among == nullptr) key.among = &state_->variants(request.collective);
+  return state_->kept(key, sizes, [&] { return state_->decided(request, sizes.middle); });
+}
+
+const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request) {
+  const std::lock_guard lock(state_->mutex);
+  const SizeClass sizes = size_class_of(request.bytes);
+  const auto& among = state_->variants(algorithm, options, request.collective);
+  const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true};
+  return state_->kept(key, sizes, [&] { return state_->cheapest(among, request, sizes.middle); });
 }
 
 }  // namespace colltopo

@@ -1,130 +1,184 @@
 #include "choice/profile.h"
 
 #include <algorithm>
-#include <map>
 
 namespace colltopo {
 
 namespace {
 
-// Loads of a node's links: one interface on a crossbar, two directions per side on a torus.
+// Loads of a node's links, step by step: one interface on a crossbar, two directions per side on a torus.
 class Links {
  public:
-  explicit Links(const std::vector<int>& sides)
-      : sides_(sides), loads_(std::max<std::size_t>(1, 2 * sides.size()), 0.0) {}
+  explicit Links(const std::vector<int>& sides) : sides_(sides), links_(std::max<std::size_t>(1, 2 * sides.size())) {}
+
+  void clear(Step steps) { loads_.assign((static_cast<std::size_t>(steps) + 1) * links_, 0.0); }
 
   // Adds a message between two nodes along a shortest path, half each way where both are equally long. As every node
   // does alike, a node's own links carry as much for others as others' links carry for it. Returns the hops.
-  int add(double shards, int from, int to) {
+  int add(Step step, double shards, int from, int to) {
+    double* const loads = &loads_[static_cast<std::size_t>(step) * links_];
     if (sides_.empty()) {
-      loads_[0] += shards;
+      loads[0] += shards;
       return 1;
     }
     int hops = 0;
     for (std::size_t d = sides_.size(); d-- > 0;) {
       const int side = sides_[d];
       const int up = ((to % side - from % side) + side) % side, down = (side - up) % side;
-      if (up <= down) loads_[2 * d] += shards * up * (up == down ? 0.5 : 1.0);
-      if (down <= up) loads_[2 * d + 1] += shards * down * (up == down ? 0.5 : 1.0);
+      if (up <= down) loads[2 * d] += shards * up * (up == down ? 0.5 : 1.0);
+      if (down <= up) loads[2 * d + 1] += shards * down * (up == down ? 0.5 : 1.0);
       hops += std::min(up, down);
       from /= side;
       to /= side;
     }
     return std::max(hops, 1);
   }
-  double busiest() const { return std::ranges::max(loads_); }
+  double busiest(Step step) const {
+    const auto first = loads_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(step) * links_);
+    return *std::max_element(first, first + static_cast<std::ptrdiff_t>(links_));
+  }
 
  private:
   const std::vector<int>& sides_;
+  std::size_t links_;
   std::vector<double> loads_;
 };
 
-// Up to four ranks of rank 0's node, spread over it: first, last and between.
-std::vector<Rank> sampled_ranks(const Placement& placement, std::size_t& on_node) {
-  std::vector<Rank> local;
-  for (std::size_t r = 0; r < placement.node_of.size(); ++r) {
-    if (placement.node_of[r] == placement.node_of[0]) local.push_back(static_cast<Rank>(r));
-  }
-  on_node = local.size();
-  if (local.size() <= 4) return local;
-  const std::size_t last = local.size() - 1;
-  return {local[0], local[last / 3], local[2 * last / 3], local[last]};
+void take_larger(StepWork& all, const StepWork& one) {
+  const auto larger = [&](double StepWork::*field) { all.*field = std::max(all.*field, one.*field); };
+  for (const auto field :
+       {&StepWork::messages_node, &StepWork::messages_network, &StepWork::received, &StepWork::shards_received,
+        &StepWork::shards_node, &StepWork::shards_network, &StepWork::shards_packed, &StepWork::shards_copied,
+        &StepWork::shards_reduced, &StepWork::hops})
+    larger(field);
 }
 
-struct RankStep {
-  double messages_node = 0, messages_network = 0, shards_node = 0, packed = 0, copied = 0, reduced = 0;
+// Collects what the sampled ranks of one node after the other do.
+class Reader {
+ public:
+  Reader(const Shape& shape, const Terrain& terrain)
+      : terrain_(terrain), chunk_(1.0 / shape.chunks), links_(terrain.placement.dimensions) {}
+
+  void read(const std::vector<Program>& programs, double ranks_per_program) {
+    Step last = 0;
+    for (const Program& program : programs) last = std::max(last, program.last_step());
+    if (steps_.size() <= static_cast<std::size_t>(last)) steps_.resize(static_cast<std::size_t>(last) + 1);
+    links_.clear(last);
+    for (const Program& program : programs) {
+      own_.assign(static_cast<std::size_t>(last) + 1, {});
+      read(program, ranks_per_program);
+      for (std::size_t step = 0; step < own_.size(); ++step) take_larger(steps_[step], own_[step]);
+    }
+    for (Step step = 0; step <= last; ++step) {
+      double& most = steps_[static_cast<std::size_t>(step)].shards_network;
+      most = std::max(most, links_.busiest(step));
+    }
+  }
+
+  Profile profile() const {
+    Profile profile;
+    for (const StepWork& step : steps_) {
+      if (step == StepWork{}) continue;
+      if (!profile.steps.empty() && profile.steps.back().each == step)
+        profile.steps.back().times += 1;
+      else
+        profile.steps.push_back({step, 1});
+    }
+    return profile;
+  }
+
+ private:
+  int node(Rank rank) const { return terrain_.placement.node_of[static_cast<std::size_t>(rank)]; }
+
+  void read(const Program& program, double ranks_per_program) {
+    const int here = node(program.rank());
+    for (std::size_t i = 0; i < program.size(); ++i) {
+      const Op op = program.op(i);
+      StepWork& mine = own_[static_cast<std::size_t>(op.step)];
+      const double shards = chunk_ * chunks_in(op.action == Action::recv ? op.target : op.source);
+      if (op.action == Action::copy) {
+        mine.shards_copied += shards;
+      } else if (op.action == Action::reduce) {
+        mine.shards_reduced += shards;
+      } else if (op.action == Action::recv) {
+        mine.received += 1;
+        mine.shards_received += shards;
+        if (op.target.size() > 1) mine.shards_packed += shards;
+      } else {
+        if (op.source.size() > 1) mine.shards_packed += shards;
+        if (const int there = node(op.peer); there == here) {
+          mine.messages_node += 1;
+          mine.shards_node += shards;
+        } else {
+          mine.messages_network += 1;
+          const int hops = links_.add(op.step, ranks_per_program * shards, here, there);
+          mine.hops = std::max(mine.hops, static_cast<double>(hops));
+        }
+      }
+    }
+  }
+
+  const Terrain& terrain_;
+  double chunk_;
+  Links links_;
+  std::vector<StepWork> steps_, own_;  // [step]
 };
+
+// A rank and another one of its node, the one that is farthest in number.
+std::vector<Rank> sampled_ranks(const Groups& nodes, Rank rank) {
+  const Rank node = nodes.group_of(rank), size = nodes.size(node);
+  if (size == 1) return {rank};
+  return {rank, nodes.member(node, nodes.position_of(rank) < size / 2 ? size - 1 : 0)};
+}
 
 }  // namespace
 
-Profile profile_of(const Shape& shape, const Placement& placement, const std::function<Program(Rank)>& program_of) {
-  std::size_t on_node = 1;
-  const std::vector<Rank> sample = sampled_ranks(placement, on_node);
-  const double scale = static_cast<double>(on_node) / static_cast<double>(sample.size());
-  const double chunk = 1.0 / shape.chunks;
-  const auto node = [&](Rank rank) { return placement.node_of[static_cast<std::size_t>(rank)]; };
-  std::map<Step, StepWork> steps;
-  std::map<Step, Links> links;
-  for (const Rank rank : sample) {
-    const Program program = program_of(rank);
-    std::map<Step, RankStep> own;
-    for (std::size_t i = 0; i < program.size(); ++i) {
-      const Op op = program.op(i);
-      RankStep& mine = own[op.step];
-      const double shards = chunk * chunks_in(op.action == Action::recv ? op.target : op.source);
-      switch (op.action) {
-        case Action::copy:
-          mine.copied += shards;
-          break;
-        case Action::reduce:
-          mine.reduced += shards;
-          break;
-        case Action::recv:
-          if (op.target.size() > 1) mine.packed += shards;
-          break;
-        case Action::send:
-          if (op.source.size() > 1) mine.packed += shards;
-          if (node(op.peer) == node(rank)) {
-            mine.messages_node += 1;
-            mine.shards_node += shards;
-          } else {
-            mine.messages_network += 1;
-            const int hops = links.try_emplace(op.step, placement.dimensions)
-                                 .first->second.add(scale * shards, node(rank), node(op.peer));
-            steps[op.step].hops = std::max(steps[op.step].hops, hops);
-          }
-          break;
-      }
-    }
-    for (const auto& [step, mine] : own) {
-      StepWork& all = steps[step];
-      all.messages_node = std::max(all.messages_node, mine.messages_node);
-      all.messages_network = std::max(all.messages_network, mine.messages_network);
-      all.shards_node = std::max(all.shards_node, mine.shards_node);
-      all.shards_packed = std::max(all.shards_packed, mine.packed);
-      all.shards_copied = std::max(all.shards_copied, mine.copied);
-      all.shards_reduced = std::max(all.shards_reduced, mine.reduced);
-    }
-  }
-  for (const auto& [step, loads] : links) steps[step].shards_network = loads.busiest();
-  Profile profile;
-  for (const auto& [step, work] : steps) profile.steps.push_back(work);
-  return profile;
+Terrain::Terrain(Placement placed) : placement(std::move(placed)), nodes(grouped(placement.node_of)) {}
+
+std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain) {
+  const Groups& nodes = *terrain.nodes;
+  if (!rooted(collective) || nodes.ranks() == 1) return {0};
+  // The first rank of all, and one in the middle of a node in the middle.
+  const Rank node = nodes.groups() / 2;
+  return {0, nodes.member(node, nodes.size(node) / 2)};
 }
 
+Profile profile_of(const Shape& shape, const Terrain& terrain, const std::function<Program(Rank)>& program_of) {
+  const Groups& nodes = *terrain.nodes;
+  std::vector<Rank> seeds = {shape.root};
+  if (rooted(shape.collective)) {
+    const Rank far = (shape.root + shape.ranks / 2) % shape.ranks;
+    if (nodes.group_of(far) != nodes.group_of(shape.root)) seeds.push_back(far);
+  }
+  Reader reader(shape, terrain);
+  for (const Rank seed : seeds) {
+    const std::vector<Rank> sample = sampled_ranks(nodes, seed);
+    std::vector<Program> programs;
+    programs.reserve(sample.size());
+    for (const Rank rank : sample) programs.push_back(program_of(rank));
+    reader.read(programs, static_cast<double>(nodes.size(nodes.group_of(seed))) / static_cast<double>(sample.size()));
+  }
+  return reader.profile();
+}
+
+// The executor posts a step's receives before its sends and has machine.window messages under way: further ones wait
+// for a round trip of those before, and small ones that come earlier than their receive are copied once more.
 double seconds_of(const Profile& profile, const Machine& machine, double bytes) {
   double seconds = 0;
-  for (const StepWork& step : profile.steps) {
+  for (const auto& [step, times] : profile.steps) {
     const double messages = step.messages_node + step.messages_network;
-    if (step.messages_network > 0)
-      seconds += machine.latency_network * step.hops;
-    else if (step.messages_node > 0)
-      seconds += machine.latency_node;
-    if (messages > 1) seconds += (messages - 1) * machine.overhead;
-    seconds +=
-        bytes * std::max(step.shards_node / machine.bandwidth_node, step.shards_network / machine.bandwidth_network);
-    seconds += bytes * (step.shards_copied + step.shards_packed) / machine.bandwidth_copy;
-    seconds += bytes * step.shards_reduced / machine.bandwidth_reduce;
+    const double latency = step.messages_network > 0 ? machine.latency_network * step.hops
+                           : messages > 0            ? machine.latency_node
+                                                     : 0;
+    double one = latency;
+    if (messages > 1) one += (messages - 1) * std::max(machine.overhead, latency / machine.window);
+    const double unexpected = std::max(0.0, step.received - machine.window);
+    if (unexpected > 0 && bytes * step.shards_received <= machine.eager_bytes * step.received)
+      one += bytes * step.shards_received / step.received * unexpected / machine.bandwidth_copy;
+    one += bytes * std::max(step.shards_node / machine.bandwidth_node, step.shards_network / machine.bandwidth_network);
+    one += bytes * (step.shards_copied + step.shards_packed) / machine.bandwidth_copy;
+    one += bytes * step.shards_reduced / machine.bandwidth_reduce;
+    seconds += times * one;
   }
   return seconds;
 }

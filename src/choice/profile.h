@@ -8,22 +8,41 @@
 
 namespace colltopo {
 
+/// A placement with what is found out about it once.
+struct Terrain {
+  explicit Terrain(Placement placed);
+
+  Placement placement;
+  std::shared_ptr<const Groups> nodes;
+};
+
 /// One step, as the busiest sampled rank and as the whole node see it. Chunks are counted in shards of the call.
 struct StepWork {
-  double messages_node = 0, messages_network = 0;  // of the busiest sampled rank
+  double messages_node = 0, messages_network = 0;  // sent by the busiest sampled rank
+  double received = 0, shards_received = 0;        // messages, and what is in them
   double shards_node = 0;                          // moved within the node by the busiest sampled rank
   double shards_network = 0;                       // over the busiest link of the node, for all of its ranks
   double shards_packed = 0;                        // gathered or scattered because they are not contiguous
   double shards_copied = 0, shards_reduced = 0;    // busiest sampled rank
-  int hops = 1;                                    // of the longest message over the network
+  double hops = 0;                                 // of the longest message over the network
+
+  friend bool operator==(const StepWork&, const StepWork&) = default;
 };
 
+/// Steps that are alike stand together.
 struct Profile {
-  std::vector<StepWork> steps;
+  struct Steps {
+    StepWork each;
+    double times = 1;
+  };
+  std::vector<Steps> steps;
 };
 
-/// Reads the programs of up to four ranks of the first rank's node.
-Profile profile_of(const Shape& shape, const Placement& placement, const std::function<Program(Rank)>& program_of);
+/// Reads the programs of one or two ranks of a node; for a rooted collective also of a node far from the root.
+Profile profile_of(const Shape& shape, const Terrain& terrain, const std::function<Program(Rank)>& program_of);
+
+/// Roots that stand for all: their prices' maximum is a rooted collective's price. {0} for others.
+std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain);
 
 /// Seconds for shards of `bytes` (of the vector for one-vector collectives: `bytes` is then the whole vector's share
 /// per shard, vector bytes / ranks for allreduce, the vector for bcast and reduce).

@@ -1,9 +1,12 @@
 // colltopo explain: what the component would run for a call, at which price, and what it would cost otherwise.
 //
-// The decision is the component's own code; only the place of ranks is told instead of found out.
+// The decision is the component's own code; only the place of ranks is told instead of found out. What only a job can
+// tell, whether a schedule in a folder fits its hosts, is left out.
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <memory>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -63,23 +66,23 @@ std::vector<int> dimensions_on(const Arguments& arguments, int nodes) {
   return topology.sides();
 }
 
-Chooser chooser_for(const Arguments& arguments, const Settings& settings) {
+std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings) {
   Placement placement{nodes_by_rank(arguments), settings.dimensions};
   const int nodes = placement.nodes();
   if (!arguments.on.empty()) placement.dimensions = dimensions_on(arguments, nodes);
-  AlgorithmOptions options = settings.options;
-  if (settings.group.size > 0)
-    options.group = settings.group.size;
-  else
-    options.group_of = placement.node_of;
-  // With one rank per node the ranks form the torus themselves.
-  if (nodes == arguments.ranks) options.dimensions = placement.dimensions;
-  return Chooser(arguments.ranks, std::move(placement), settings.machine, std::move(options));
+  const auto product =
+      std::accumulate(placement.dimensions.begin(), placement.dimensions.end(), std::int64_t{1}, std::multiplies<>());
+  if (product != nodes) placement.dimensions.clear();  // part of a machine counts as a crossbar
+  AlgorithmOptions options;
+  if (settings.group.size > 0) options.values.set("group", settings.group.size);
+  return shared_chooser(arguments.ranks, placement, settings.machine, options, settings.values);
 }
 
 std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& candidates) {
   const auto fallback =
       std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.algorithm == nullptr; });
+  if (fallback == candidates.end() && chosen.algorithm == nullptr)
+    return "nothing is known of the previous component; what is neither forced nor filed is left to it";
   if (fallback == candidates.end()) return "the cheapest candidate";
   if (chosen.algorithm != nullptr)
     return fmt::format("the cheapest candidate; the previous component is predicted to take {:.2f} times as long",
@@ -113,13 +116,38 @@ RuleQuery query_of(const Arguments& arguments, const Settings& settings, const R
       settings.topology,  request.bytes};
 }
 
-/// What a rule says; a choice that may not serve the call leaves it to the previous component, as in the component.
-Candidate ruled_choice(const Rule& rule, Chooser& chooser, const Settings& settings, const Request& request) {
+/// What a parameter or rule says; a choice that may not serve the call leaves it to the previous component, as in the
+/// component.
+Candidate told_choice(const Forced& told, Chooser& chooser, const Request& request) {
   Candidate fallback{nullptr, {}, "fallback", 0, ""};
-  if (rule.choice.kind == Forced::Kind::fallback) return fallback;
-  if (rule.choice.kind == Forced::Kind::file) return {nullptr, {}, "file:" + rule.choice.path, 0, ""};
-  const Candidate chosen = chooser.price(*rule.choice.algorithm, rule.choice.over(settings.options), request);
-  return chosen.excluded.empty() ? chosen : fallback;
+  if (told.kind == Forced::Kind::fallback) return fallback;
+  if (told.kind == Forced::Kind::file) return {nullptr, {}, "file:" + told.path, 0, ""};
+  Candidate chosen = chooser.price(*told.algorithm, told.over({}), request);
+  if (chosen.excluded.empty()) return chosen;
+  fallback.excluded = fmt::format("{} {}", chosen.algorithm->name, chosen.excluded);
+  return fallback;
+}
+
+struct Explained {
+  Candidate chosen;
+  std::string why;
+  std::size_t from = 0, to = k_any_bytes;
+};
+
+/// In the component's order: a parameter, a rule, the model.
+Explained explained(const Arguments& arguments, const Settings& settings, const Rules& rules, Chooser& chooser,
+                    const Request& request, const std::vector<Candidate>& candidates) {
+  const auto told = [&](const Forced& choice, const std::string& source) {
+    const Candidate chosen = told_choice(choice, chooser, request);
+    return Explained{chosen, chosen.excluded.empty() ? source : fmt::format("{}; {}", source, chosen.excluded)};
+  };
+  const Forced& forced = settings.forced[static_cast<std::size_t>(request.collective)];
+  if (forced.kind != Forced::Kind::automatic)
+    return told(forced, fmt::format("the parameter {}_algorithm", name(request.collective)));
+  const Rule* const rule = rules.match(query_of(arguments, settings, request));
+  if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return told(rule->choice, rule->place);
+  const Choice& choice = chooser.choose(request);
+  return {choice, reason_of(choice, candidates), choice.from, choice.to};
 }
 
 /// Chunks that each shard, or the vector of bcast and reduce, is cut into; 0: the previous component serves, or a file
@@ -162,7 +190,7 @@ void run(const Arguments& arguments, const Session& session) {
   request.associative_bits = !arguments.floating;
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Settings settings = settings_from(arguments);
-  Chooser chooser = chooser_for(arguments, settings);
+  Chooser& chooser = *chooser_for(arguments, settings);  // the process keeps it
   const std::string path = arguments.rules.empty() ? settings.rules : arguments.rules;
   const Rules rules = path.empty() ? Rules() : Rules::read(path);
 
@@ -170,24 +198,23 @@ void run(const Arguments& arguments, const Session& session) {
   for (const std::size_t bytes : sizes) {
     request.bytes = bytes;
     const std::vector<Candidate> candidates = chooser.candidates(request);
-    const Rule* const rule = rules.match(query_of(arguments, settings, request));
-    const bool ruled = rule != nullptr && rule->choice.kind != Forced::Kind::automatic;
-    const Candidate chosen = ruled ? ruled_choice(*rule, chooser, settings, request) : chooser.choose(request);
-    const std::string why = ruled ? rule->place : reason_of(chosen, candidates);
+    const auto [chosen, why, from, to] = explained(arguments, settings, rules, chooser, request, candidates);
+    const Chunk chunks = chunks_of(chosen, request, arguments.ranks);
     results.push_back({{"collective", arguments.collective},
                        {"ranks", arguments.ranks},
                        {"ranks_per_node", arguments.ranks_per_node},
                        {"bytes", bytes},
+                       {"from_bytes", from},
+                       {"to_bytes", to == k_any_bytes ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(to)},
                        {"algorithm", chosen.name.starts_with("fallback") ? "fallback" : chosen.name},
                        {"seconds", chosen.seconds},
                        {"reason", why},
-                       {"chunks", chunks_of(chosen, request, arguments.ranks)},
+                       {"chunks", chunks},
                        {"candidates", candidates_json(candidates)}});
     if (session.json) continue;
     std::cout << fmt::format("{} of {} on {}, {} per node: {}\nwhy: {}\n{}", arguments.collective,
                              counted(bytes, "byte"), counted(static_cast<std::size_t>(arguments.ranks), "rank"),
-                             arguments.ranks_per_node, chosen.name, why,
-                             empty_chunks_text(chunks_of(chosen, request, arguments.ranks), bytes));
+                             arguments.ranks_per_node, chosen.name, why, empty_chunks_text(chunks, bytes));
     print_table(candidates, chosen);
     if (bytes != sizes.back()) std::cout << '\n';
   }

@@ -58,7 +58,7 @@ Order order_of(const GenerateArguments& arguments, const Algorithm& algorithm, c
                             has_root ? fmt::format("a rank in 0..{}", topology.hosts() - 1)
                                      : fmt::format("none: {} has no root", name(order.shape.collective))));
   order.options.dimensions = dimensions_for(arguments, topology);
-  order.options.multiport = arguments.ports == "multi";
+  if (arguments.ports == "single") order.options.values.set("multiport", 0);
   if (const std::string refusal = algorithm.refusal(order.shape, order.options); !refusal.empty())
     throw Error(fmt::format("{} on {}: {}", algorithm.name, topology.name(), refusal));
   order.shape.chunks = algorithm.chunks(order.shape, order.options);
@@ -154,16 +154,26 @@ std::string algorithm_lines() {
   return lines;
 }
 
+/// The rows that have an option.
+std::string knowing(std::string_view option) {
+  std::string names;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (option_named(algorithm, option) != nullptr)
+      names += fmt::format("{}{}", names.empty() ? "" : " ", algorithm.name);
+  }
+  return names;
+}
+
 void add_options(CLI::App& command, GenerateArguments& arguments) {
-  const auto positive = [&](const std::string& name, int& value, const std::string& about) {
-    command.add_option(name, value, about)->check(CLI::PositiveNumber)->group("Closed forms");
-  };
   command.add_flag("--parametric", arguments.parametric, "Write a header that makes programs when they are needed")
       ->group("Closed forms");
-  positive("--radix", arguments.options.radix, "tra, bruck: 2 to the number of ranks");
-  positive("--intra-radix", arguments.options.intra_radix, "tra2: within groups");
-  positive("--inter-radix", arguments.options.inter_radix, "tra2: between groups");
-  positive("--group", arguments.options.group, "tra2: ranks per group");
+  for (const Option& option : all_options()) {
+    command
+        .add_option_function<int>(
+            fmt::format("--{}", option.name), [&](int value) { arguments.options.values.set(option.name, value); },
+            fmt::format("{}: {}; else {}", knowing(option.name), option.about, option.otherwise))
+        ->group("Closed forms");
+  }
   command.add_option("--root", arguments.root, "bcast, reduce")->capture_default_str()->group("Closed forms");
   command.add_option("--ports", arguments.ports, "swing, bucket, mirrored: use one port or all at once")
       ->check(CLI::IsMember({"single", "multi"}))

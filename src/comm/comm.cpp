@@ -31,10 +31,14 @@ std::size_t largest_shard(const colltopo_call& call, Rank ranks) {
   return call.counts == nullptr ? call.count : *std::max_element(call.counts, call.counts + ranks);
 }
 
-std::string group_text(const std::vector<int>& group_of) {
+std::string group_text(std::span<const int> group_of) {
   std::string text;
   for (const int group : group_of) text += std::to_string(group) + ",";
   return text;
+}
+
+std::string group_text(const AlgorithmOptions& options) {
+  return options.groups ? group_text(options.groups->all()) : "";
 }
 
 std::size_t Comm::DecisionHash::operator()(const DecisionKey& key) const {
@@ -89,7 +93,7 @@ void Comm::first_call() {
   load_rules(&fault, &checksum);
   if (!find_places() && fault.empty()) fault = "cannot find out which ranks share a node";
   if (!settings_.topology.empty() || !settings_.schedules.empty()) filed_.place(settings_, rank_, ranks_, callbacks_);
-  std::string places = group_text(node_of_) + "/" + group_text(options_.group_of) + "/" + filed_.placement_text();
+  std::string places = group_text(node_of_) + "/" + group_text(options_) + "/" + filed_.placement_text();
   checksum = (checksum ^ static_cast<long long>(std::hash<std::string>{}(places) >> 2));
   if (!agreement_.all_good(&fault, checksum)) {
     declined_.fill(true);
@@ -97,7 +101,8 @@ void Comm::first_call() {
     return;
   }
   fit_topology();
-  chooser_ = std::make_unique<Chooser>(ranks_, Placement{node_of_, settings_.dimensions}, settings_.machine, options_);
+  chooser_ =
+      shared_chooser(ranks_, Placement{node_of_, settings_.dimensions}, settings_.machine, options_, settings_.values);
 }
 
 void Comm::agree_on_settings() {
@@ -124,7 +129,7 @@ void Comm::load_rules(std::string* fault, long long* checksum) {
 }
 
 bool Comm::find_places() {
-  options_ = settings_.options;
+  options_ = {};
   bool good = true;
   const auto find = [&](int level, std::vector<int>& places) {
     if (callbacks_.locality == nullptr) return;
@@ -133,10 +138,11 @@ bool Comm::find_places() {
   };
   find(COLLTOPO_NODE, node_of_);
   if (settings_.group.size > 0) {
-    options_.group = settings_.group.size;
+    options_.values.set("group", settings_.group.size);
   } else {
-    options_.group_of = node_of_;
-    if (settings_.group.level != COLLTOPO_NODE) find(settings_.group.level, options_.group_of);
+    std::vector<int> group_of = node_of_;
+    if (settings_.group.level != COLLTOPO_NODE) find(settings_.group.level, group_of);
+    options_.groups = grouped(group_of);
   }
   return good;
 }
@@ -148,7 +154,7 @@ void Comm::fit_topology() {
     for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host)
       for (int i = 0; i < places.ranks_on[host]; ++i, ++place)
         node_of_[static_cast<std::size_t>(places.rank_at[place])] = static_cast<int>(host);
-    if (settings_.group.size == 0 && settings_.group.level == COLLTOPO_NODE) options_.group_of = node_of_;
+    if (settings_.group.size == 0 && settings_.group.level == COLLTOPO_NODE) options_.groups = grouped(node_of_);
   }
   std::size_t product = 1;
   for (const int side : settings_.dimensions) product *= static_cast<std::size_t>(side);
@@ -166,7 +172,6 @@ void Comm::fit_topology() {
   else if (nodes == static_cast<std::size_t>(ranks_) && !settings_.dimensions.empty() && rank_ == 0)
     say(1, fmt::format("ranks are not in the order of the hosts of {}; closed forms take them as a ring",
                        settings_.topology));
-  options_.multiport = !options_.dimensions.empty();
 }
 
 const Comm::Decision& Comm::decide(Collective collective, const colltopo_call& call) {

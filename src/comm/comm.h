@@ -4,6 +4,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 
@@ -23,7 +24,8 @@ namespace colltopo {
 constexpr std::size_t index_of(Collective collective) { return static_cast<std::size_t>(collective); }
 /// Elements.
 std::size_t largest_shard(const colltopo_call& call, Rank ranks);
-std::string group_text(const std::vector<int>& group_of);
+std::string group_text(std::span<const int> group_of);
+std::string group_text(const AlgorithmOptions& options);
 
 class Comm {
  public:
@@ -123,8 +125,8 @@ class Comm {
   std::array<bool, k_collectives> declined_{};  // for ever
   std::array<bool, k_collectives> said_{};
   std::vector<int> node_of_;
-  AlgorithmOptions options_;  // settings' options with groups found
-  std::unique_ptr<Chooser> chooser_;
+  AlgorithmOptions options_;  // the groups found
+  std::shared_ptr<Chooser> chooser_;
   std::array<Recent, k_collectives> recent_;
   std::unordered_map<DecisionKey, Decision, DecisionHash> decisions_;
   Agreement agreement_;

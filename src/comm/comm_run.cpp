@@ -85,9 +85,8 @@ Program Comm::program_of(Collective collective, int root, const Decision& decisi
 Comm::Served* Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
   const bool in_place = call.in_place != 0 && collective != Collective::bcast;
   // Ranks may differ in in_place.
-  const std::string same_on_all_ranks =
-      fmt::format("{} {} {} {}", name(collective), decision.name, group_text(decision.options.group_of),
-                  rooted(collective) ? call.root : 0);
+  const std::string same_on_all_ranks = fmt::format("{} {} {} {}", name(collective), decision.name,
+                                                    group_text(decision.options), rooted(collective) ? call.root : 0);
   const std::string key = fmt::format("{} {}", same_on_all_ranks, in_place);
   if (const auto found = plans_.find(key); found != plans_.end()) {
     return found->second.get();

@@ -29,40 +29,29 @@ std::string names_of(Collective collective) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// One option of "tra:radix=4,group=2".
+std::string option_names(const Algorithm& algorithm) {
+  if (algorithm.options.empty()) return fmt::format("none, {} has no options", algorithm.name);
+  std::vector<std::string_view> names;
+  for (const Option& option : algorithm.options) names.push_back(option.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// One option of "tra2:intra-radix=4,group=2".
 void set_option(std::string_view setting, std::string_view text, Forced& forced) {
-  AlgorithmOptions& options = forced.options;
   const std::size_t equals = text.find('=');
   const std::string_view key = text.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? std::string_view{} : text.substr(equals + 1);
-  constexpr int k_most = 1 << 24;
-  const std::string place = fmt::format("{} of {}", key, setting);
-  if (key == "radix")
-    options.radix = whole_number(place, value, 2, k_most);
-  else if (key == "intra-radix" || key == "intra_radix")
-    options.intra_radix = whole_number(place, value, 2, k_most);
-  else if (key == "inter-radix" || key == "inter_radix")
-    options.inter_radix = whole_number(place, value, 2, k_most);
-  else if (key == "group")
-    options.group = whole_number(place, value, 1, k_most);
-  else if (key == "multiport")
-    forced.multiport = whole_number(place, value, 0, 1) == 1;
-  else
-    throw Error(
-        fmt::format("{} has option '{}'; must be radix, intra-radix, inter-radix, group or multiport", setting, text));
+  const Option* const option = option_named(*forced.algorithm, key);
+  if (option == nullptr)
+    throw Error(fmt::format("{} has option '{}'; must be {}", setting, text, option_names(*forced.algorithm)));
+  forced.values.set(option->name,
+                    whole_number(fmt::format("{} of {}", key, setting), value, option->least, option->most));
 }
 
 }  // namespace
 
 AlgorithmOptions Forced::over(AlgorithmOptions given) const {
-  if (options.radix > 0) given.radix = options.radix;
-  if (options.intra_radix > 0) given.intra_radix = options.intra_radix;
-  if (options.inter_radix > 0) given.inter_radix = options.inter_radix;
-  if (options.group > 0) {
-    given.group = options.group;
-    given.group_of.clear();
-  }
-  given.multiport = multiport.value_or(given.multiport);
+  given.values.set(values);
   return given;
 }
 

@@ -1,7 +1,6 @@
 // A named choice of how a collective is to be served: the value of X_algorithm, and of `alg` in a rules file.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,9 +11,8 @@ namespace colltopo {
 struct Forced {
   enum class Kind { automatic, fallback, algorithm, file } kind = Kind::automatic;
   const Algorithm* algorithm = nullptr;
-  AlgorithmOptions options;  // given with the name: "tra:radix=4"
-  std::optional<bool> multiport;
-  std::string path;  // of a schedule file
+  OptionValues values;  // given with the name: "tra:radix=4"
+  std::string path;     // of a schedule file
 
   /// `options` with what the choice gives in their place.
   AlgorithmOptions over(AlgorithmOptions options) const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <deque>
 #include <functional>
 
 #include "colltopo/error.h"
@@ -68,12 +69,45 @@ Row algorithm_row(const char* name, Collective collective, const char* about) {
           }};
 }
 
-Row radix_row(const char* name, int AlgorithmOptions::*radix, const char* about) {
-  return {{name, "0", about}, [radix](Settings& s, std::string_view n, std::string_view v) {
-            const int value = whole_number(n, v, 0, 1 << 24);
-            if (value == 1) throw Error(fmt::format("{} is 1; must be 0 (chosen) or at least 2", n));
-            s.options.*radix = value;
-          }};
+// "alltoall_intra_radix": the option of that name for all rows that serve the collective.
+std::string parameter_name(Collective collective, const Option& option) {
+  std::string text = fmt::format("{}_{}", name(collective), option.name);
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+void set_value(OptionValues& values, const Option& option, std::string_view place, std::string_view text) {
+  const bool zero_is_free = option.least > 0;
+  if (text == "auto" || (zero_is_free && text == "0")) return values.forget(option.name);
+  const int value = whole_number(place, text, std::min(0, option.least), option.most);
+  if (value < option.least)
+    throw Error(fmt::format("{} is {}; must be 0 (chosen) or at least {}", place, value, option.least));
+  values.set(option.name, value);
+}
+
+// Every option of every row that a collective may have, each once.
+std::vector<Row> option_rows() {
+  static auto* const texts = new std::deque<std::string>;  // what the rows point to
+  const auto keep = [](std::string text) { return texts->emplace_back(std::move(text)).c_str(); };
+  std::vector<Row> table;
+  for (std::size_t c = 0; c < k_collectives; ++c) {
+    const auto collective = static_cast<Collective>(c);
+    for (const Algorithm& algorithm : algorithms()) {
+      if (!serves(algorithm, collective)) continue;
+      for (const Option& option : algorithm.options) {
+        const std::string parameter = parameter_name(collective, option);
+        const auto same = [&](const Row& row) { return parameter == row.shown.name; };
+        if (!option.per_collective || std::ranges::any_of(table, same)) continue;
+        const char* const free = option.least > 0 ? "0" : "auto";
+        table.push_back({{keep(parameter), free,
+                          keep(fmt::format("{}, {} to {}; {}: chosen", option.about, option.least, option.most, free))},
+                         [c, &option](Settings& s, std::string_view n, std::string_view v) {
+                           set_value(s.values[c], option, n, v);
+                         }});
+      }
+    }
+  }
+  return table;
 }
 
 Row latency_row(const char* name, double Machine::*field, const char* fallback, const char* about) {
@@ -86,8 +120,8 @@ Row bandwidth_row(const char* name, double Machine::*field, const char* fallback
           [field](Settings& s, std::string_view n, std::string_view v) { s.machine.*field = bytes_per_second(n, v); }};
 }
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table = {
+std::vector<Row> own_rows() {
+  return {
       algorithm_row("alltoall_algorithm", Collective::alltoall,
                     "auto, fallback, file:PATH or an algorithm with options, such as tra:radix=4"),
       algorithm_row("allgather_algorithm", Collective::allgather, "as alltoall_algorithm"),
@@ -96,11 +130,6 @@ const std::vector<Row>& rows() {
       algorithm_row("allreduce_algorithm", Collective::allreduce, "as alltoall_algorithm"),
       algorithm_row("bcast_algorithm", Collective::bcast, "as alltoall_algorithm"),
       algorithm_row("reduce_algorithm", Collective::reduce, "as alltoall_algorithm"),
-      radix_row("alltoall_radix", &AlgorithmOptions::radix, "radix of tra, from 2; 0: chosen by the model"),
-      radix_row("alltoall_intra_radix", &AlgorithmOptions::intra_radix,
-                "radix of tra2 within groups, from 2; 0: chosen"),
-      radix_row("alltoall_inter_radix", &AlgorithmOptions::inter_radix,
-                "radix of tra2 between groups, from 2; 0: chosen"),
       {{"group", "node", "groups of tra2: node, package, numa, l3, or a number of consecutive ranks"},
        [](Settings& s, std::string_view, std::string_view v) { s.group = grouping_from(v); }},
       {{"topology", "",
@@ -158,6 +187,14 @@ const std::vector<Row>& rows() {
       {{"verbose", "0", "1: a line per communicator and decision; 2: a line per call"},
        [](Settings& s, std::string_view n, std::string_view v) { s.verbose = whole_number(n, v, 0, 2); }},
   };
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = [] {
+    std::vector<Row> all = own_rows();
+    for (Row& row : option_rows()) all.push_back(std::move(row));
+    return all;
+  }();
   return table;
 }
 
@@ -181,9 +218,14 @@ void Settings::set(std::string_view name, std::string_view value) {
 }
 
 std::optional<Collective> Settings::concerns(std::string_view name) {
-  if (name.starts_with("alltoall_")) return Collective::alltoall;
-  const std::size_t end = name.rfind("_algorithm");
-  return end == std::string_view::npos ? std::nullopt : collective_named(name.substr(0, end));
+  std::optional<Collective> found;
+  for (int c = 0; c < k_collectives; ++c) {  // the longest that fits: reduce_scatter_, not reduce_
+    const auto collective = static_cast<Collective>(c);
+    const std::string_view whole = colltopo::name(collective);
+    const bool fits = name.starts_with(whole) && name.substr(whole.size()).starts_with('_');
+    if (fits && (!found || colltopo::name(*found).size() < whole.size())) found = collective;
+  }
+  return found;
 }
 
 }  // namespace colltopo

@@ -23,7 +23,7 @@ struct Grouping {
 
 struct Settings {
   std::array<Forced, k_collectives> forced;
-  AlgorithmOptions options;  // radices
+  CollectiveValues values;  // of algorithms' options, by collective: alltoall_radix
   Grouping group;
   Machine machine;
   std::string topology;            // a spec or a file

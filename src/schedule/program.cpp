@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <tuple>
+#include <vector>
 
 #include "colltopo/error.h"
 
@@ -88,28 +90,12 @@ Chunk most_scratch(const Shape& shape) {
   return static_cast<Chunk>(std::clamp<std::int64_t>(std::int64_t{64} * shape.ranks * shape.chunks, 1 << 20, 1 << 30));
 }
 
-// Joins neighbours and drops empty runs, in place.
-void join(Runs& runs) {
-  std::size_t kept = 0;
-  for (const Run& run : runs) {
-    if (run.count == 0) continue;
-    if (kept > 0) {
-      Run& last = runs[kept - 1];
-      if (last.buffer == run.buffer && last.first + last.count == run.first) {
-        last.count += run.count;
-        continue;
-      }
-    }
-    runs[kept++] = run;
-  }
-  runs.resize(kept);
-}
-
 // The first chunk position at which two run lists differ in size class; -1 when they agree throughout.
-Chunk first_class_mismatch(const Shape& shape, Rank rank, const Runs& a, const Runs& b) {
+Chunk first_class_mismatch(const Shape& shape, Rank rank, std::span<const Run> a, std::span<const Run> b) {
   std::size_t i = 0, j = 0;
   Chunk in_i = 0, in_j = 0, position = 0;
   const Chunk period = shape.classes();
+  if (period == 1) return -1;
   while (i < a.size() && j < b.size()) {
     const Chunk length = std::min(a[i].count - in_i, b[j].count - in_j);
     const Chunk class_a = size_class(shape, rank, a[i].buffer, a[i].first + in_i);
@@ -124,18 +110,13 @@ Chunk first_class_mismatch(const Shape& shape, Rank rank, const Runs& a, const R
   return -1;
 }
 
-// Whether a chunk is written twice by one op, or read and written by it: what then happens would depend on the order in
-// which the op's bytes are moved.
-bool overlap(const Runs& source, const Runs& target) {
-  struct Stretch {
-    Buffer buffer;
-    Chunk first, end;
-    bool written;
-  };
-  std::vector<Stretch> all;
-  all.reserve(source.size() + target.size());
-  for (const Run& run : source) all.push_back({run.buffer, run.first, run.first + run.count, false});
-  for (const Run& run : target) all.push_back({run.buffer, run.first, run.first + run.count, true});
+struct Stretch {
+  Buffer buffer;
+  Chunk first, end;
+  bool written;
+};
+
+bool overlap(std::vector<Stretch>& all) {
   std::ranges::sort(all, {}, [](const Stretch& s) { return std::tuple(s.buffer, s.first); });
   Chunk read_to = 0, written_to = 0;  // ends so far in the buffer at hand
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -145,6 +126,48 @@ bool overlap(const Runs& source, const Runs& target) {
     to = std::max(to, all[i].end);
   }
   return false;
+}
+
+// Cuts the runs into few pieces that each go upwards through one buffer; false when there are more than fit.
+struct Pieces {
+  static constexpr std::size_t k_most = 8;
+  std::array<Stretch, k_most> pieces;
+  std::size_t count = 0;
+
+  bool add(std::span<const Run> runs, bool written) {
+    Stretch* piece = nullptr;
+    for (const Run& run : runs) {
+      if (piece != nullptr && piece->buffer == run.buffer && run.first >= piece->end) {
+        piece->end = run.first + run.count;
+        continue;
+      }
+      if (count == k_most) return false;
+      piece = &pieces[count++];
+      *piece = {run.buffer, run.first, run.first + run.count, written};
+    }
+    return true;
+  }
+  bool apart() const {
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
+        const Stretch &a = pieces[i], &b = pieces[j];
+        if ((a.written || b.written) && a.buffer == b.buffer && a.first < b.end && b.first < a.end) return false;
+      }
+    }
+    return true;
+  }
+};
+
+// Whether a chunk is written twice by one op, or read and written by it: what then happens would depend on the order in
+// which the op's bytes are moved. Generators mostly list runs upwards, which needs no sorting.
+bool overlap(std::span<const Run> source, std::span<const Run> target) {
+  Pieces pieces;
+  if (pieces.add(source, false) && pieces.add(target, true) && pieces.apart()) return false;
+  std::vector<Stretch> all;
+  all.reserve(source.size() + target.size());
+  for (const Run& run : source) all.push_back({run.buffer, run.first, run.first + run.count, false});
+  for (const Run& run : target) all.push_back({run.buffer, run.first, run.first + run.count, true});
+  return overlap(all);
 }
 
 }  // namespace
@@ -161,6 +184,9 @@ ProgramBuilder::ProgramBuilder(const Shape& shape, Rank rank) : shape_(shape) {
   }
   program_.shape_ = shape;
   program_.rank_ = rank;
+  limits_[static_cast<std::size_t>(Buffer::input)] = shape.input_chunks(rank);
+  limits_[static_cast<std::size_t>(Buffer::output)] = shape.output_chunks(rank);
+  limits_[static_cast<std::size_t>(Buffer::scratch)] = most_scratch(shape);
 }
 
 ProgramBuilder& ProgramBuilder::step(Step step) {
@@ -169,81 +195,105 @@ ProgramBuilder& ProgramBuilder::step(Step step) {
   return *this;
 }
 
-ProgramBuilder& ProgramBuilder::send(Runs source, Rank peer, Lane lane) {
-  add(Action::send, peer, lane, std::move(source), {});
+ProgramBuilder& ProgramBuilder::send(RunList source, Rank peer, Lane lane) {
+  add(Action::send, peer, lane, source, {});
   return *this;
 }
-ProgramBuilder& ProgramBuilder::recv(Runs target, Rank peer, Lane lane) {
-  add(Action::recv, peer, lane, {}, std::move(target));
+ProgramBuilder& ProgramBuilder::recv(RunList target, Rank peer, Lane lane) {
+  add(Action::recv, peer, lane, {}, target);
   return *this;
 }
-ProgramBuilder& ProgramBuilder::copy(Runs source, Runs target) {
-  add(Action::copy, rank(), 0, std::move(source), std::move(target));
+ProgramBuilder& ProgramBuilder::copy(RunList source, RunList target) {
+  add(Action::copy, rank(), 0, source, target);
   return *this;
 }
-ProgramBuilder& ProgramBuilder::reduce(Runs source, Runs target) {
-  add(Action::reduce, rank(), 0, std::move(source), std::move(target));
-  return *this;
-}
-
-ProgramBuilder& ProgramBuilder::add(const Op& like, Runs source, Runs target) {
-  const bool sends = like.action == Action::send, receives = like.action == Action::recv;
-  step(like.step).add(like.action, sends || receives ? like.peer : rank(), sends || receives ? like.lane : 0,
-                      std::move(source), std::move(target));
+ProgramBuilder& ProgramBuilder::reduce(RunList source, RunList target) {
+  add(Action::reduce, rank(), 0, source, target);
   return *this;
 }
 
-void ProgramBuilder::add(Action action, Rank peer, Lane lane, Runs source, Runs target) {
-  const auto fault = [&](const std::string& what) {
-    return Error(fmt::format("rank {} op {} ({}): {}", rank(), program_.size(), name(action), what));
-  };
-  Chunk scratch = program_.scratch_;
-  const auto check = [&](const Runs& runs, bool written) {
-    for (const Run& run : runs) {
-      const Chunk limit = run.buffer == Buffer::input    ? shape_.input_chunks(rank())
-                          : run.buffer == Buffer::output ? shape_.output_chunks(rank())
-                                                         : most_scratch(shape_);
-      if (run.first < 0 || run.count < 0 || run.first > limit - run.count) {
-        throw fault(fmt::format("run {}:{}+{} is outside the buffer's {} chunks", name(run.buffer), run.first,
-                                run.count, limit));
-      }
-      if (written && run.buffer == Buffer::input) throw fault("writes to input, which is the user's send buffer");
-      if (run.buffer == Buffer::scratch) scratch = std::max(scratch, run.first + run.count);
+ProgramBuilder& ProgramBuilder::add(const Op& like, RunList source, RunList target) {
+  const bool message = like.action == Action::send || like.action == Action::recv;
+  step(like.step).add(like.action, message ? like.peer : rank(), message ? like.lane : 0, source, target);
+  return *this;
+}
+
+ProgramBuilder& ProgramBuilder::reserve(std::size_t ops, std::size_t runs) {
+  program_.ops_.reserve(ops);
+  program_.runs_.reserve(runs);
+  return *this;
+}
+
+Error ProgramBuilder::fault(Action action, const std::string& what) const {
+  return Error(fmt::format("rank {} op {} ({}): {}", rank(), program_.size(), name(action), what));
+}
+
+// Returns the slots of scratch that the runs need.
+Chunk ProgramBuilder::check(Action action, View runs, bool written) const {
+  Chunk scratch = 0;
+  for (const Run& run : runs) {
+    const Chunk limit = limits_[static_cast<std::size_t>(run.buffer)];
+    if (run.first < 0 || run.count < 0 || run.first > limit - run.count) {
+      throw fault(action, fmt::format("run {}:{}+{} is outside the buffer's {} chunks", name(run.buffer), run.first,
+                                      run.count, limit));
     }
-  };
-  check(source, false);
-  check(target, true);
-  if (action == Action::send || action == Action::recv) {
-    if (peer < 0 || peer >= shape_.ranks) throw fault(fmt::format("peer {} is not in 0..{}", peer, shape_.ranks - 1));
-    if (peer == rank()) throw fault("the peer is the rank itself; use copy");
-    if (lane < 0) throw fault(fmt::format("lane {} is negative", lane));
-  } else {
-    if (chunks_in(source) != chunks_in(target)) {
-      throw fault(
-          fmt::format("{} chunks are read and {} written; must be equal", chunks_in(source), chunks_in(target)));
-    }
-    if (action == Action::reduce && !reduces(shape_.collective)) {
-      throw fault(fmt::format("{} has no reduction", name(shape_.collective)));
-    }
-    if (const Chunk at = first_class_mismatch(shape_, rank(), source, target); at >= 0) {
-      throw fault(fmt::format("chunk {} of the runs goes to a place of another size class", at));
-    }
+    if (run.buffer == Buffer::scratch)
+      scratch = std::max(scratch, run.first + run.count);
+    else if (written && run.buffer == Buffer::input)
+      throw fault(action, "writes to input, which is the user's send buffer");
   }
-  join(source);
-  join(target);
-  if (action != Action::send && overlap(source, target)) {
-    throw fault("writes a chunk twice, or one that it reads; every chunk may take part once");
+  return scratch;
+}
+
+void ProgramBuilder::check_peer(Action action, Rank peer, Lane lane) const {
+  if (peer < 0 || peer >= shape_.ranks)
+    throw fault(action, fmt::format("peer {} is not in 0..{}", peer, shape_.ranks - 1));
+  if (peer == rank()) throw fault(action, "the peer is the rank itself; use copy");
+  if (lane < 0) throw fault(action, fmt::format("lane {} is negative", lane));
+}
+
+void ProgramBuilder::check_pair(Action action, View source, View target) const {
+  const Chunk read = chunks_in(source), written = chunks_in(target);
+  if (read != written)
+    throw fault(action, fmt::format("{} chunks are read and {} written; must be equal", read, written));
+  if (action == Action::reduce && !reduces(shape_.collective))
+    throw fault(action, fmt::format("{} has no reduction", name(shape_.collective)));
+  if (const Chunk at = first_class_mismatch(shape_, rank(), source, target); at >= 0)
+    throw fault(action, fmt::format("chunk {} of the runs goes to a place of another size class", at));
+}
+
+// Joins neighbours and drops empty runs.
+std::uint32_t ProgramBuilder::append(View runs) {
+  std::vector<Run>& all = program_.runs_;
+  const std::size_t begin = all.size();
+  for (const Run& run : runs) {
+    if (run.count == 0) continue;
+    if (all.size() > begin && all.back().buffer == run.buffer && all.back().first + all.back().count == run.first)
+      all.back().count += run.count;
+    else
+      all.push_back(run);
   }
-  program_.scratch_ = scratch;
-  if (source.empty() && target.empty()) return;
+  return static_cast<std::uint32_t>(all.size() - begin);
+}
+
+void ProgramBuilder::add(Action action, Rank peer, Lane lane, View source, View target) {
+  const Chunk scratch = std::max(check(action, source, false), check(action, target, true));
+  if (action == Action::send || action == Action::recv)
+    check_peer(action, peer, lane);
+  else
+    check_pair(action, source, target);
   Program::Stored stored{action, peer, lane, step_, 0, 0, 0, 0};
   stored.source = static_cast<std::uint32_t>(program_.runs_.size());
-  stored.source_count = static_cast<std::uint32_t>(source.size());
-  program_.runs_.insert(program_.runs_.end(), source.begin(), source.end());
-  stored.target = static_cast<std::uint32_t>(program_.runs_.size());
-  stored.target_count = static_cast<std::uint32_t>(target.size());
-  program_.runs_.insert(program_.runs_.end(), target.begin(), target.end());
-  program_.ops_.push_back(stored);
+  stored.source_count = append(source);
+  stored.target = stored.source + stored.source_count;
+  stored.target_count = append(target);
+  const View runs(program_.runs_);
+  if (action != Action::send &&
+      overlap(runs.subspan(stored.source, stored.source_count), runs.subspan(stored.target, stored.target_count))) {
+    throw fault(action, "writes a chunk twice, or one that it reads; every chunk may take part once");
+  }
+  program_.scratch_ = std::max(program_.scratch_, scratch);
+  if (stored.source_count + stored.target_count > 0) program_.ops_.push_back(stored);
 }
 
 Program ProgramBuilder::build() && { return std::move(program_); }

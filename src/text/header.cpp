@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::string_view k_first_line = "topo-schedule 1";
 
-// The number options of a `generate` line, by the names they have there.
-struct NumberOption {
-  std::string_view name;
-  int AlgorithmOptions::*value;
-};
-constexpr std::array<NumberOption, 4> k_number_options = {{{"radix", &AlgorithmOptions::radix},
-                                                           {"intra-radix", &AlgorithmOptions::intra_radix},
-                                                           {"inter-radix", &AlgorithmOptions::inter_radix},
-                                                           {"group", &AlgorithmOptions::group}}};
-
 bool one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; });
 }
@@ -59,27 +49,31 @@ std::vector<int> numbers(const Words& words, std::string_view list, char between
   return numbers;
 }
 
-void read_option(const Words& words, std::string_view option, AlgorithmOptions& options) {
+// What a row knows and a placement has, by the names of a `generate` line.
+std::string expected_options(const Algorithm* algorithm) {
+  std::string names;
+  for (const Option& option : algorithm == nullptr ? all_options() : std::span(algorithm->options))
+    names += fmt::format("{}=, ", option.name);
+  return names + "group-of= or dimensions=";
+}
+
+void read_option(const Words& words, std::string_view option, ScheduleHeader& header) {
+  AlgorithmOptions& options = header.options;
   const std::size_t equals = option.find('=');
   const std::string_view key = option.substr(0, equals);
   const std::string_view value = equals == std::string_view::npos ? std::string_view() : option.substr(equals + 1);
-  for (const NumberOption& number : k_number_options) {
-    if (key == number.name) {
-      options.*number.value = static_cast<int>(words.number_in(value, key, 1, k_most_chunks));
-      return;
-    }
-  }
-  if (key == "group-of") {
-    options.group_of = numbers(words, value, ',', key, 0);
+  // What another row knows does this one no harm.
+  if (const auto known = std::ranges::find(all_options(), key, &Option::name); known != all_options().end()) {
+    const bool flag = known->least == 0;
+    options.values.set(key,
+                       static_cast<int>(words.number_in(value, key, flag ? 0 : 1, flag ? known->most : k_most_chunks)));
+  } else if (key == "group-of") {
+    options.groups = grouped(numbers(words, value, ',', key, 0));
   } else if (key == "dimensions") {
     options.dimensions = numbers(words, value, 'x', key, 1);
-  } else if (key == "multiport") {
-    options.multiport = words.number_in(value, key, 0, 1) == 1;
   } else {
     throw words.error(
-        fmt::format("option {}, expected radix=, intra-radix=, inter-radix=, group=, group-of=, "
-                    "dimensions= or multiport=",
-                    shown(option)));
+        fmt::format("option {}, expected {}", shown(option), expected_options(algorithm_named(header.algorithm))));
   }
 }
 
@@ -92,19 +86,18 @@ void read_generate(Words& words, ScheduleHeader& header) {
     if (!seen.insert(option.substr(0, option.find('='))).second) {
       throw words.error(fmt::format("option {} stands twice, expected once", shown(option)));
     }
-    read_option(words, option, header.options);
+    read_option(words, option, header);
   }
 }
 
 std::string generate_line(const ScheduleHeader& header) {
   const AlgorithmOptions& options = header.options;
   std::string line = "generate " + header.algorithm;
-  for (const NumberOption& number : k_number_options) {
-    if (options.*number.value != 0) line += fmt::format(" {}={}", number.name, options.*number.value);
+  for (const Option& option : algorithm_named(header.algorithm)->options) {
+    if (const auto value = options.values.find(option.name)) line += fmt::format(" {}={}", option.name, *value);
   }
-  if (!options.group_of.empty()) line += fmt::format(" group-of={}", fmt::join(options.group_of, ","));
+  if (options.groups) line += fmt::format(" group-of={}", fmt::join(options.groups->all(), ","));
   if (!options.dimensions.empty()) line += fmt::format(" dimensions={}", fmt::join(options.dimensions, "x"));
-  if (!options.multiport) line += " multiport=0";
   return line;
 }
 
@@ -121,9 +114,8 @@ std::string generate_fault(const ScheduleHeader& header) {
   if (!serves(*algorithm, shape.collective)) {
     return fmt::format("{} does not do {}, expected an algorithm that does", algorithm->name, name(shape.collective));
   }
-  const std::size_t groups = header.options.group_of.size();
-  if (groups != 0 && groups != static_cast<std::size_t>(shape.ranks)) {
-    return fmt::format("group-of lists {} ranks, expected {}", groups, shape.ranks);
+  if (const auto& groups = header.options.groups; groups && groups->ranks() != shape.ranks) {
+    return fmt::format("group-of lists {} ranks, expected {}", groups->ranks(), shape.ranks);
   }
   if (const std::string refusal = algorithm->refusal(shape, header.options); !refusal.empty()) return refusal;
   if (const Chunk chunks = algorithm->chunks(shape, header.options); chunks != shape.chunks) {
@@ -147,11 +139,8 @@ void require_writable(const ScheduleHeader& header) {
           fmt::format("root {}, expected a rank, and 0 when there is no root", shape.root));
   require(header.steps >= 0, fmt::format("steps {}, expected 0 or more", header.steps));
   if (header.algorithm.empty()) return;
-  const AlgorithmOptions& options = header.options;
-  const auto below = [](int low) { return [low](int n) { return n < low || n > k_most_chunks; }; };
-  bool good = std::ranges::none_of(options.group_of, below(0)) && std::ranges::none_of(options.dimensions, below(1));
-  for (const NumberOption& number : k_number_options) good = good && !below(0)(options.*number.value);
-  require(good, "an option of the algorithm is out of range");
+  const auto bad = [](int side) { return side < 1 || side > k_most_chunks; };
+  require(std::ranges::none_of(header.options.dimensions, bad), "a side of the dimensions is out of range");
   const std::string fault = generate_fault(header);
   require(fault.empty(), fault);
 }

@@ -6,7 +6,7 @@
 
 int main() {
   colltopo::AlgorithmOptions options;
-  options.radix = 3;
+  options.values.set("radix", 3);
   const auto schedule =
       colltopo::generate(*colltopo::algorithm_named("tra"), {colltopo::Collective::alltoall, 8, 1, 0}, options);
   std::cout << schedule.name << " on " << schedule.shape.ranks

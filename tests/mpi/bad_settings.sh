@@ -18,7 +18,6 @@ expect_line alltoall_algorithm ring "'ring'.*must be one of"
 expect_line alltoall_radix 1 'alltoall_radix is 1; must be'
 expect_line alltoall_radix two "'two'.*must be"
 expect_line group 0 "'0'.*must be"
-expect_line alltoall_algorithm tra2:group=3 '3.*4 ranks'
 expect_line alltoall_algorithm "file:$scratch/none.sched" none.sched
 expect_line segment_bytes many "'many'.*must be"
 printf 'topo-schedule 1\nname broken\n' >"$scratch/broken.sched"

@@ -29,7 +29,7 @@ TEST_P(Baselines, are_right_for_every_size_root_and_radix) {
       for (const Rank root : roots_for(collective, ranks)) {
         for (const int radix : GetParam() == "bruck" ? radices_for(ranks) : std::vector<int>{0}) {
           const Shape shape{collective, ranks, 1, root};
-          const AlgorithmOptions options{.radix = radix};
+          const AlgorithmOptions options{.values = radix == 0 ? OptionValues() : OptionValues{{"radix", radix}}};
           if (!algorithm.refusal(shape, options).empty()) continue;
           const Schedule schedule = generate(algorithm, shape, options);
           ASSERT_THAT(schedule, Verifies());
@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(All, Baselines,
 // Steps of the schedule and chunks that the busiest rank sends.
 std::pair<Step, Chunk> cost(std::string_view algorithm, Collective collective, Rank ranks, Rank root = 0,
                             int radix = 0) {
-  const Schedule schedule = generate(*algorithm_named(algorithm), {collective, ranks, 1, root}, {.radix = radix});
+  const Schedule schedule = generate(*algorithm_named(algorithm), {collective, ranks, 1, root},
+                                     {.values = radix == 0 ? OptionValues() : OptionValues{{"radix", radix}}});
   Chunk most = 0;
   for (const Program& program : schedule.programs) most = std::max(most, traffic_of(program).chunks);
   return {schedule.steps(), most};

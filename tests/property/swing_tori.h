@@ -32,7 +32,7 @@ inline Shape shape_on(const Sides& sides, Collective collective, Rank root = 0) 
 inline AlgorithmOptions options_on(const Sides& sides, bool multiport = true) {
   AlgorithmOptions options;
   options.dimensions = sides;
-  options.multiport = multiport;
+  options.values.set("multiport", multiport ? 1 : 0);
   return options;
 }
 

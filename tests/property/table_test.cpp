@@ -30,16 +30,14 @@ TEST(Table, names_are_different_and_found) {
 }
 
 TEST(Table, refusals_name_the_value_and_what_is_allowed) {
-  EXPECT_EQ(refusal("tra", alltoall(8), {.radix = 1}), "radix 1 is not in 2..8");
-  EXPECT_EQ(refusal("tra", alltoall(8), {.radix = 9}), "radix 9 is not in 2..8");
-  EXPECT_EQ(refusal("tra", alltoall(8), {.radix = -4}), "radix -4 is not in 2..8");
-  EXPECT_EQ(refusal("tra", alltoall(1), {.radix = 3}), "radix 3 is not in 2..2");
-  EXPECT_EQ(refusal("tra2", alltoall(8), {.group = 3}), "group 3 does not divide 8 ranks; allowed: 1 2 4 8");
-  EXPECT_EQ(refusal("tra2", alltoall(8), {.group = -2}), "group -2 does not divide 8 ranks; allowed: 1 2 4 8");
-  EXPECT_EQ(refusal("tra2", alltoall(8), {.intra_radix = 5, .group = 4}), "intra_radix 5 is not in 2..4");
-  EXPECT_EQ(refusal("tra2", alltoall(8), {.inter_radix = 3, .group = 4}), "inter_radix 3 is not in 2..2");
-  EXPECT_EQ(refusal("tra2", alltoall(8), {.group_of = {0, 0, 1}}), "groups are given for 3 ranks, not for 8");
-  EXPECT_EQ(refusal("bruck", {Collective::allgather, 5, 1, 0}, {.radix = 6}), "radix 6 is not in 2..5");
+  const auto with = [](const char* name, int value) { return AlgorithmOptions{.values = {{name, value}}}; };
+  EXPECT_EQ(refusal("tra", alltoall(8), with("radix", 1)), "radix 1 is not in 2..16777216");
+  EXPECT_EQ(refusal("tra", alltoall(8), with("radix", -4)), "radix -4 is not in 2..16777216");
+  EXPECT_EQ(refusal("tra2", alltoall(8), with("group", -2)), "group -2 is not in 1..16777216");
+  EXPECT_EQ(refusal("tra2", alltoall(8), with("inter-radix", 0)), "inter-radix 0 is not in 2..16777216");
+  EXPECT_EQ(refusal("tra2", alltoall(8), {.groups = grouped({0, 0, 1})}), "groups are given for 3 ranks, not for 8");
+  EXPECT_EQ(refusal("swing", {Collective::allgather, 8, 1, 0}, with("multiport", 2)), "multiport 2 is not in 0..1");
+  EXPECT_EQ(refusal("linear", alltoall(8), with("radix", 1)), "") << "what a row does not know does not concern it";
   EXPECT_EQ(refusal("recursive-doubling", {Collective::allgather, 6, 1, 0}),
             "allgather on 6 ranks: recursive-doubling needs a power of two (bruck serves any number)");
   EXPECT_EQ(refusal("recursive-doubling", {Collective::allreduce, 6, 1, 0}), "");
@@ -47,6 +45,45 @@ TEST(Table, refusals_name_the_value_and_what_is_allowed) {
             "alltoall is not what ring does; it does: allgather reduce_scatter allreduce");
   EXPECT_EQ(refusal("binomial", {Collective::bcast, 4, 1, 4}), "root 4 is not in 0..3");
   EXPECT_EQ(refusal("tra", alltoall(0)), "0 ranks: must be at least 1");
+}
+
+// So that one setting serves all communicators of a job.
+TEST(Table, values_that_do_not_fit_are_fitted) {
+  const auto described = [](std::string_view algorithm, const Shape& shape, const AlgorithmOptions& options) {
+    EXPECT_EQ(refusal(algorithm, shape, options), "") << algorithm;
+    return algorithm_named(algorithm)->describe(shape, options);
+  };
+  EXPECT_EQ(described("tra", alltoall(8), {.values = {{"radix", 9}}}), "radix=8");
+  EXPECT_EQ(described("tra", alltoall(1), {.values = {{"radix", 3}}}), "radix=2");
+  EXPECT_EQ(described("bruck", {Collective::allgather, 5, 1, 0}, {.values = {{"radix", 6}}}), "radix=5");
+  EXPECT_EQ(described("tra2", alltoall(8), {.values = {{"group", 4}, {"intra-radix", 9}, {"inter-radix", 3}}}),
+            "group=4 intra_radix=4 inter_radix=2");
+  EXPECT_EQ(described("tra2", alltoall(7), {.values = {{"group", 3}}}), "groups=3 up-to=3 intra_radix=2 inter_radix=2");
+  EXPECT_EQ(described("tra2", alltoall(4), {.values = {{"group", 16}}}), "group=4 intra_radix=2 inter_radix=2");
+}
+
+TEST(Table, every_variant_has_what_is_given_and_is_right) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      const Shape shape{collective, 12, 1, 0};
+      AlgorithmOptions given{.groups = grouped({0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2}), .dimensions = {4, 3}};
+      if (!algorithm.refusal(shape, given).empty()) continue;
+      for (const bool fixed : {false, true}) {
+        if (fixed) {
+          if (algorithm.options.empty()) continue;
+          given.values.set(algorithm.options.front().name, algorithm.options.front().least);
+        }
+        const std::vector<AlgorithmOptions> variants = algorithm.variants(shape, given);
+        ASSERT_FALSE(variants.empty()) << algorithm.name;
+        for (const AlgorithmOptions& variant : variants) {
+          if (fixed) {
+            EXPECT_EQ(variant.values.find(algorithm.options.front().name), algorithm.options.front().least);
+          }
+          EXPECT_THAT(generate(algorithm, shape, variant), Verifies());
+        }
+      }
+    }
+  }
 }
 
 TEST(Table, every_row_refuses_what_it_does_not_do) {
@@ -61,10 +98,10 @@ TEST(Table, every_row_refuses_what_it_does_not_do) {
 
 TEST(Table, generate_throws_the_refusal) {
   try {
-    generate(*algorithm_named("tra"), alltoall(8), {.radix = 1});
+    generate(*algorithm_named("tra"), alltoall(8), {.values = {{"radix", 1}}});
     FAIL() << "no error";
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "radix 1 is not in 2..8");
+    EXPECT_STREQ(error.what(), "radix 1 is not in 2..16777216");
   }
 }
 

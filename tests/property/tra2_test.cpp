@@ -2,8 +2,8 @@
 
 #include <random>
 
-#include "algorithms/groups.h"
 #include "colltopo/algorithms.h"
+#include "colltopo/groups.h"
 #include "programs.h"
 #include "schedules.h"
 
@@ -14,6 +14,14 @@ const Algorithm& k_tra2 = *algorithm_named("tra2");
 
 Shape alltoall(Rank ranks) { return {Collective::alltoall, ranks, 1, 0}; }
 
+AlgorithmOptions in_groups(int group, int intra, int inter) {
+  return {.values = {{"group", group}, {"intra-radix", intra}, {"inter-radix", inter}}};
+}
+
+AlgorithmOptions among(const std::vector<int>& group_of, int intra, int inter) {
+  return {.values = {{"intra-radix", intra}, {"inter-radix", inter}}, .groups = grouped(group_of)};
+}
+
 void expect_right(Rank ranks, const AlgorithmOptions& options, std::uint64_t seed) {
   const Schedule schedule = generate(k_tra2, alltoall(ranks), options);
   ASSERT_THAT(schedule, Verifies());
@@ -21,9 +29,12 @@ void expect_right(Rank ranks, const AlgorithmOptions& options, std::uint64_t see
   ASSERT_TRUE(runs_right_every_way(schedule, seed));
 
   // Whatever the groups: first within them, as long as the largest needs, then between them.
-  const Groups groups(ranks, options);
-  const Step within = static_cast<Step>(bruck_rounds(groups.largest(), options.intra_radix).size());
-  const Step between = static_cast<Step>(bruck_rounds(groups.groups(), options.inter_radix).size());
+  const auto group = options.values.find("group");
+  const Groups groups = group ? Groups(ranks, *group) : *options.groups;
+  const int intra = fitted_radix(options.values, "intra-radix", groups.largest());
+  const int inter = fitted_radix(options.values, "inter-radix", groups.groups());
+  const Step within = static_cast<Step>(bruck_rounds(groups.largest(), intra).size());
+  const Step between = static_cast<Step>(bruck_rounds(groups.groups(), inter).size());
   ASSERT_EQ(schedule.steps(), within + between) << schedule.name;
   for (const Program& program : schedule.programs) {
     for (std::size_t i = 0; i < program.size(); ++i) {
@@ -46,10 +57,19 @@ TEST(Tra2, is_an_alltoall_for_every_group_size_and_radices) {
       if (ranks % group != 0) continue;
       for (const int intra : some_radices(group)) {
         for (const int inter : some_radices(ranks / group)) {
-          const AlgorithmOptions options{.intra_radix = intra, .inter_radix = inter, .group = group};
+          const AlgorithmOptions options = in_groups(group, intra, inter);
           ASSERT_NO_FATAL_FAILURE(expect_right(ranks, options, static_cast<std::uint64_t>(ranks * group)));
         }
       }
+    }
+  }
+}
+
+TEST(Tra2, is_an_alltoall_for_groups_that_leave_a_smaller_last_one) {
+  for (const Rank ranks : k_sizes) {
+    for (int group = 2; group <= ranks + 1; group += ranks <= 17 ? 1 : 7) {
+      for (const int radix : {2, 3, 100})  // 100: as many as there are
+        ASSERT_NO_FATAL_FAILURE(expect_right(ranks, in_groups(group, radix, radix), static_cast<std::uint64_t>(ranks)));
     }
   }
 }
@@ -60,7 +80,7 @@ TEST(Tra2, equal_groups_take_K1_plus_K2_rounds_and_the_blocks_of_both_epochs) {
     const Rank ranks = members * groups;
     for (const int intra : some_radices(members)) {
       for (const int inter : some_radices(groups)) {
-        const AlgorithmOptions options{.intra_radix = intra, .inter_radix = inter, .group = members};
+        const AlgorithmOptions options = in_groups(members, intra, inter);
         for (const Rank rank : {0, ranks / 2, ranks - 1}) {
           const Program program = k_tra2.program(alltoall(ranks), rank, options);
           const auto neighbour = [&, q = members](Rank peer) { return peer / q == rank / q; };
@@ -80,25 +100,25 @@ TEST(Tra2, is_an_alltoall_for_any_grouping_of_ranks) {
   std::mt19937 random(2024);
   for (const Rank ranks : k_sizes) {
     for (int attempt = 0; attempt < 6; ++attempt) {
-      AlgorithmOptions options;
+      std::vector<int> group_of;
       const int names = 1 + static_cast<int>(random() % static_cast<unsigned>(ranks));
       for (Rank rank = 0; rank < ranks; ++rank) {
         // Some names are much more frequent than others; they are not 0, 1, 2 ...
         const auto pick = std::min(random() % static_cast<unsigned>(names), random() % static_cast<unsigned>(names));
-        options.group_of.push_back(1000 - 7 * static_cast<int>(pick));
+        group_of.push_back(1000 - 7 * static_cast<int>(pick));
       }
-      const Groups groups(ranks, options);
+      const Groups groups(group_of);
       const std::vector<int> intra = some_radices(groups.largest()), inter = some_radices(groups.groups());
-      options.intra_radix = intra[random() % intra.size()];
-      options.inter_radix = inter[random() % inter.size()];
+      const AlgorithmOptions options = among(group_of, intra[random() % intra.size()], inter[random() % inter.size()]);
       ASSERT_NO_FATAL_FAILURE(expect_right(ranks, options, random()));
     }
   }
 }
 
 TEST(Tra2, scattered_equal_groups_cost_the_same_as_contiguous_ones) {
-  AlgorithmOptions scattered{.intra_radix = 2, .inter_radix = 3};
-  for (Rank rank = 0; rank < 24; ++rank) scattered.group_of.push_back(rank % 6);  // round robin
+  std::vector<int> round_robin;
+  for (Rank rank = 0; rank < 24; ++rank) round_robin.push_back(rank % 6);
+  const AlgorithmOptions scattered = among(round_robin, 2, 3);
   expect_right(24, scattered, 7);
   for (Rank rank = 0; rank < 24; ++rank) {
     const Traffic traffic = traffic_of(k_tra2.program(alltoall(24), rank, scattered));
@@ -107,8 +127,9 @@ TEST(Tra2, scattered_equal_groups_cost_the_same_as_contiguous_ones) {
 }
 
 TEST(Tra2, members_of_a_large_group_share_the_work_of_sending_to_small_ones) {
-  AlgorithmOptions options{.intra_radix = 8, .inter_radix = 9};  // 8 ranks on one node, 8 alone
-  for (Rank rank = 0; rank < 16; ++rank) options.group_of.push_back(rank < 8 ? 0 : rank);
+  std::vector<int> group_of;  // 8 ranks on one node, 8 alone
+  for (Rank rank = 0; rank < 16; ++rank) group_of.push_back(rank < 8 ? 0 : rank);
+  const AlgorithmOptions options = among(group_of, 8, 9);
   expect_right(16, options, 8);
   for (Rank rank = 0; rank < 8; ++rank) {
     const Traffic away = traffic_of(k_tra2.program(alltoall(16), rank, options), [](Rank peer) { return peer >= 8; });
@@ -118,7 +139,7 @@ TEST(Tra2, members_of_a_large_group_share_the_work_of_sending_to_small_ones) {
 }
 
 TEST(Tra2, numbers_groups_alike_whatever_they_are_called) {
-  const AlgorithmOptions some{.group_of = {5, 5, -3, -3, 9}}, same{.group_of = {0, 0, 1, 1, 2}};
+  const AlgorithmOptions some{.groups = grouped({5, 5, -3, -3, 9})}, same{.groups = grouped({0, 0, 1, 1, 2})};
   for (Rank rank = 0; rank < 5; ++rank) {
     EXPECT_EQ(k_tra2.program(alltoall(5), rank, some), k_tra2.program(alltoall(5), rank, same)) << rank;
   }
@@ -127,7 +148,8 @@ TEST(Tra2, numbers_groups_alike_whatever_they_are_called) {
 TEST(Tra2, default_groups_divide_the_ranks) {
   EXPECT_EQ(k_tra2.describe(alltoall(24), {}), "group=4 intra_radix=2 inter_radix=3");
   EXPECT_EQ(k_tra2.describe(alltoall(17), {}), "group=1 intra_radix=2 inter_radix=5");
-  EXPECT_EQ(k_tra2.describe(alltoall(3), {.group_of = {1, 1, 2}}), "groups=2 up-to=2 intra_radix=2 inter_radix=2");
+  EXPECT_EQ(k_tra2.describe(alltoall(3), {.groups = grouped({1, 1, 2})}),
+            "groups=2 up-to=2 intra_radix=2 inter_radix=2");
 }
 
 }  // namespace

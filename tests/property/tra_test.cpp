@@ -10,13 +10,13 @@ namespace {
 const Algorithm& k_tra = *algorithm_named("tra");
 
 Program one_program(Rank ranks, Rank rank, int radix) {
-  return k_tra.program({Collective::alltoall, ranks, 1, 0}, rank, {.radix = radix});
+  return k_tra.program({Collective::alltoall, ranks, 1, 0}, rank, {.values = {{"radix", radix}}});
 }
 
 TEST(Tra, is_an_alltoall_for_every_size_and_radix) {
   for (const Rank ranks : k_sizes) {
     for (const int radix : radices_for(ranks)) {
-      const Schedule schedule = generate(k_tra, {Collective::alltoall, ranks, 1, 0}, {.radix = radix});
+      const Schedule schedule = generate(k_tra, {Collective::alltoall, ranks, 1, 0}, {.values = {{"radix", radix}}});
       ASSERT_THAT(schedule, Verifies());
       ASSERT_TRUE(verify(schedule).stepped) << schedule.name << " on " << ranks;
       ASSERT_TRUE(runs_right_every_way(schedule, static_cast<std::uint64_t>(ranks * 100 + radix)));

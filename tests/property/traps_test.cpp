@@ -60,7 +60,7 @@ TEST(Traps, steps_of_a_rank_of_its_own_deadlock_stepped_pacing) {
 }
 
 TEST(Traps, running_rotation_free_tra_in_place_gives_wrong_data_or_no_end) {
-  const Schedule schedule = generate(*algorithm_named("tra"), alltoall(6), {.radix = 2});
+  const Schedule schedule = generate(*algorithm_named("tra"), alltoall(6), {.values = {{"radix", 2}}});
   EXPECT_FALSE(verify(schedule).in_place);
   EXPECT_FALSE(runs_right(schedule, {.in_place = true}));
 }

@@ -77,6 +77,18 @@ int checked_alltoall(int ranks, int rank, colltopo_comm* comm, std::size_t count
   return code;
 }
 
+int checked_allgather(int ranks, int rank, colltopo_comm* comm, std::size_t count) {
+  std::vector<std::int64_t> input = input_of(rank, count), output(static_cast<std::size_t>(ranks) * count, -1);
+  const colltopo_call call = call_of(input.data(), output.data(), count);
+  const int code = colltopo_allgather(comm, &call);
+  if (code != COLLTOPO_SUCCESS) return code;
+  for (int from = 0; from < ranks; ++from) {
+    for (std::size_t i = 0; i < count; ++i)
+      EXPECT_EQ(output[static_cast<std::size_t>(from) * count + i], number(from, i));
+  }
+  return code;
+}
+
 TEST(CApi, forced_algorithms_serve_every_collective_and_give_right_values) {
   for (const int ranks : {2, 3, 4, 5, 8}) {
     for (const Algorithm& algorithm : algorithms()) {
@@ -222,16 +234,16 @@ TEST(CApi, ranks_with_different_settings_all_decline_and_say_so) {
 
 TEST(CApi, lines_call_the_previous_implementation_as_the_caller_does) {
   const auto said = [](const char* previous) {
-    Ranks all(2);
+    Ranks all(3);
     all.previous = previous;
     all.run([&](int rank, colltopo_comm* comm) {
-      colltopo_comm_set(comm, "alltoall_algorithm", "tra:radix=9");
-      EXPECT_EQ(checked_alltoall(2, rank, comm, 1), COLLTOPO_DECLINED);
+      colltopo_comm_set(comm, "allgather_algorithm", "recursive-doubling");
+      EXPECT_EQ(checked_allgather(3, rank, comm, 1), COLLTOPO_DECLINED);
     });
     return all.said;
   };
-  EXPECT_THAT(said("the MPI library"), ElementsAre(HasSubstr("is not in 2..2; using the MPI library")));
-  EXPECT_THAT(said(nullptr), ElementsAre(HasSubstr("is not in 2..2; using the previous implementation")));
+  EXPECT_THAT(said("the MPI library"), ElementsAre(HasSubstr("(bruck serves any number); using the MPI library")));
+  EXPECT_THAT(said(nullptr), ElementsAre(HasSubstr("(bruck serves any number); using the previous implementation")));
 }
 
 TEST(CApi, a_rank_waits_for_each_message_by_the_callback_that_does_if_there_is_one) {
@@ -251,14 +263,29 @@ TEST(CApi, nothing_is_communicated_before_the_first_call) {
   EXPECT_EQ(all.sends(), 0);
 }
 
-TEST(CApi, an_option_that_the_shape_refuses_is_said_once_and_declines) {
-  Ranks all(4);
+TEST(CApi, what_the_shape_refuses_is_said_once_and_declines) {
+  Ranks all(3);
   all.run([&](int rank, colltopo_comm* comm) {
-    colltopo_comm_set(comm, "alltoall_algorithm", "tra:radix=9");
-    for (const std::size_t count : {1u, 2u, 3u}) EXPECT_EQ(checked_alltoall(4, rank, comm, count), COLLTOPO_DECLINED);
+    colltopo_comm_set(comm, "allgather_algorithm", "recursive-doubling");
+    for (const std::size_t count : {1u, 2u, 3u}) EXPECT_EQ(checked_allgather(3, rank, comm, count), COLLTOPO_DECLINED);
   });
   ASSERT_EQ(all.said.size(), 1u);
-  EXPECT_THAT(all.said, Each(HasSubstr("radix 9 is not in 2..4; using the next component")));
+  EXPECT_THAT(all.said, Each(HasSubstr("allgather on 3 ranks: recursive-doubling needs a power of two (bruck serves "
+                                       "any number); using the next component")));
+}
+
+// One setting for a job's communicators of 7, 4 and 3 ranks.
+TEST(CApi, values_that_do_not_fit_a_communicator_are_fitted) {
+  for (const char* setting : {"tra:radix=9", "tra2:group=3", "tra2:group=3,intra-radix=8,inter-radix=8"}) {
+    for (const int ranks : {7, 4, 3}) {
+      Ranks all(ranks);
+      all.run([&](int rank, colltopo_comm* comm) {
+        colltopo_comm_set(comm, "alltoall_algorithm", setting);
+        EXPECT_EQ(checked_alltoall(ranks, rank, comm, 5), COLLTOPO_SUCCESS) << setting << " on " << ranks;
+      });
+      EXPECT_THAT(all.said, testing::IsEmpty());
+    }
+  }
 }
 
 TEST(CApi, an_operation_that_needs_the_order_of_ranks_is_served_in_order_or_not_at_all) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <thread>
 
 #include "colltopo/choice.h"
 
@@ -41,7 +42,7 @@ TEST(Choice, the_radix_grows_with_the_block) {
     double seconds = 1e9;
     for (const Candidate& c : chooser.candidates({Collective::alltoall, 0, bytes, true, true})) {
       if (c.algorithm != nullptr && c.algorithm->name == "tra" && c.seconds < seconds)
-        best = c.options.radix, seconds = c.seconds;
+        best = c.options.values.value_or("radix", 0), seconds = c.seconds;
     }
     EXPECT_GE(best, last) << bytes;
     last = best;
@@ -77,6 +78,175 @@ TEST(Choice, swing_beats_recursive_halving_on_a_torus) {
   Chooser chooser(64, placement, machine, options);
   const auto all = chooser.candidates({Collective::allreduce, 0, 1 << 20, true, true});
   EXPECT_LT(named(all, "swing").seconds, named(all, "recursive-halving").seconds);
+}
+
+TEST(Choice, every_row_that_serves_the_collective_is_a_candidate) {
+  Chooser chooser(16, on_nodes(16, 4), {}, {});
+  for (int c = 0; c < k_collectives; ++c) {
+    const auto collective = static_cast<Collective>(c);
+    const auto all = chooser.candidates({collective, 0, 1024, true, true});
+    for (const Algorithm& algorithm : algorithms()) {
+      const bool tried = std::ranges::any_of(all, [&](const Candidate& one) { return one.algorithm == &algorithm; });
+      EXPECT_EQ(tried, serves(algorithm, collective)) << algorithm.name << " " << name(collective);
+    }
+  }
+}
+
+TEST(Choice, what_settings_fix_for_a_collective_holds_for_it_alone) {
+  CollectiveValues values;
+  values[static_cast<std::size_t>(Collective::alltoall)].set("radix", 5);
+  Chooser chooser(16, on_nodes(16, 4), {}, {}, values);
+  for (const Candidate& one : chooser.candidates({Collective::alltoall, 0, 1024, true, true})) {
+    if (one.algorithm != nullptr && one.algorithm->name == "tra") {
+      EXPECT_EQ(one.name, "tra radix=5");
+    }
+  }
+  EXPECT_EQ(named(chooser.candidates({Collective::allgather, 0, 1024, true, true}), "bruck radix=2").excluded, "");
+}
+
+// Once the sampled ranks were those of rank 0's node, so that roots elsewhere were predicted to take 0 us.
+TEST(Choice, a_root_on_any_node_costs_the_same) {
+  Chooser chooser(32, on_nodes(32, 4), {}, {});
+  for (const Collective collective : {Collective::bcast, Collective::reduce}) {
+    const auto at_0 = chooser.candidates({collective, 0, 8, true, true});
+    for (const Candidate& one : at_0) {
+      EXPECT_GT(one.seconds, 2e-6) << one.name << ": at least one message between nodes";
+    }
+    for (const Rank root : {1, 4, 17, 31}) {
+      EXPECT_EQ(&chooser.choose({collective, 0, 8, true, true}), &chooser.choose({collective, root, 8, true, true}));
+    }
+  }
+}
+
+TEST(Choice, pairwise_takes_a_latency_for_every_round) {
+  const Machine machine;
+  Chooser chooser(64, on_nodes(64, 1), machine, {});
+  const auto all = chooser.candidates({Collective::alltoall, 0, 1, true, true});
+  EXPECT_GE(named(all, "pairwise").seconds, 63 * machine.latency_network);
+  EXPECT_TRUE(algorithm_named("pairwise")->paced_by_steps);
+  EXPECT_LT(named(all, "linear").seconds, 63 * machine.latency_network);
+}
+
+TEST(Choice, more_messages_than_the_window_wait_for_those_before) {
+  Machine narrow, wide;
+  narrow.window = 2;
+  wide.window = 1000;
+  const Request request{Collective::alltoall, 0, 8, true, true};
+  Chooser few(64, on_nodes(64, 1), narrow, {}), many(64, on_nodes(64, 1), wide, {});
+  EXPECT_GT(named(few.candidates(request), "linear").seconds, 2 * named(many.candidates(request), "linear").seconds);
+}
+
+TEST(Choice, the_previous_component_is_priced_by_its_name) {
+  Chooser chooser(64, on_nodes(64, 16), {}, {});
+  Request request{Collective::allreduce, 0, 8, true, true};
+  const auto fallback = [&](std::string_view previous) {
+    request.previous = previous;
+    return named(chooser.candidates(request), "fallback");
+  };
+  EXPECT_EQ(fallback("tuned").name, "fallback (priced as recursive-doubling)");
+  EXPECT_EQ(fallback("han").name, "fallback (priced as binomial + recursive-doubling + binomial)");
+  EXPECT_GT(fallback("basic").seconds, fallback("tuned").seconds);
+}
+
+TEST(Choice, nothing_is_taken_from_a_component_of_which_nothing_is_known) {
+  Chooser chooser(64, on_nodes(64, 16), {}, {});
+  Request request{Collective::alltoall, 0, 64, true, true};
+  ASSERT_NE(chooser.choose(request).algorithm, nullptr);
+  request.previous = "ucc";
+  EXPECT_EQ(chooser.choose(request).algorithm, nullptr);
+  EXPECT_EQ(chooser.choose(request).name, "fallback");
+}
+
+TEST(Choice, a_component_known_to_be_wrong_is_no_candidate) {
+  Chooser chooser(4, on_nodes(4, 4), {}, {});
+  for (int c = 0; c < k_collectives; ++c) {
+    Request request{static_cast<Collective>(c), 0, 8, true, true};
+    request.fallback_allowed = false;
+    EXPECT_NE(chooser.choose(request).algorithm, nullptr) << name(request.collective);
+    for (const Candidate& one : chooser.candidates(request)) EXPECT_NE(one.algorithm, nullptr);
+  }
+}
+
+TEST(Choice, sizes_of_a_class_are_one_decision) {
+  Chooser chooser(24, on_nodes(24, 4), {}, {});
+  for (const std::size_t bytes : {0u, 1u, 7u, 8u, 9u, 100u, 1000u, 4096u, 1000000u}) {
+    Request request{Collective::alltoall, 0, bytes, true, true};
+    const Choice& choice = chooser.choose(request);
+    EXPECT_LE(choice.from, bytes);
+    EXPECT_GT(choice.to, bytes);
+    for (const std::size_t same : {choice.from, choice.to - 1}) {
+      request.bytes = same;
+      EXPECT_EQ(&chooser.choose(request), &choice) << bytes << " " << same;
+    }
+    request.bytes = choice.to;
+    EXPECT_NE(&chooser.choose(request), &choice);
+  }
+}
+
+TEST(Choice, classes_of_sizes_follow_each_other_four_to_an_octave) {
+  std::size_t bytes = 0;
+  for (int classes = 0; bytes < 1 << 20; ++classes) {
+    const SizeClass sizes = size_class_of(bytes);
+    ASSERT_EQ(sizes.from, bytes);
+    ASSERT_GT(sizes.to, bytes);
+    ASSERT_GE(sizes.middle, sizes.from);
+    ASSERT_LT(sizes.middle, sizes.to);
+    ASSERT_EQ(size_class_of(sizes.to - 1).from, bytes);
+    ASSERT_LE(classes, 8 + 4 * 17);
+    bytes = sizes.to;
+  }
+  EXPECT_EQ(bytes, 1u << 20);
+  EXPECT_EQ(size_class_of(k_any_bytes - 1).to, k_any_bytes);
+}
+
+TEST(Choice, what_is_forced_without_options_takes_its_cheapest_variant) {
+  Chooser chooser(64, on_nodes(64, 1), {}, {});
+  const Algorithm& tra = *algorithm_named("tra");
+  const Choice& small = chooser.price(tra, {}, {Collective::alltoall, 0, 1, true, true});
+  const Choice& large = chooser.price(tra, {}, {Collective::alltoall, 0, 1 << 20, true, true});
+  EXPECT_LT(small.options.values.value_or("radix", 0), large.options.values.value_or("radix", 0));
+  EXPECT_EQ(chooser.price(tra, {.values = {{"radix", 7}}}, {Collective::alltoall, 0, 1, true, true}).name,
+            "tra radix=7");
+  EXPECT_EQ(chooser.price(tra, {.values = {{"radix", 700}}}, {Collective::alltoall, 0, 1, true, true}).name,
+            "tra radix=64");
+}
+
+TEST(Choice, ranks_that_lie_alike_share_a_chooser) {
+  const auto chooser_of = [](Rank ranks, Rank per_node, AlgorithmOptions options = {}) {
+    return shared_chooser(ranks, on_nodes(ranks, per_node), {}, options);
+  };
+  EXPECT_EQ(chooser_of(8, 4), chooser_of(8, 4));
+  EXPECT_NE(chooser_of(8, 4), chooser_of(8, 2));
+  EXPECT_NE(chooser_of(8, 4), chooser_of(4, 4));
+  EXPECT_NE(chooser_of(8, 4), chooser_of(8, 4, {.values = {{"group", 2}}}));
+  EXPECT_NE(chooser_of(8, 4), chooser_of(8, 4, {.groups = grouped({0, 1, 0, 1, 0, 1, 0, 1})}));
+  EXPECT_EQ(chooser_of(8, 4)->nodes(), 2);
+  EXPECT_EQ(chooser_of(8, 4)->ranks_per_node(), 4);
+}
+
+TEST(Choice, a_chooser_serves_threads_at_once) {
+  const auto chooser = shared_chooser(24, on_nodes(24, 4), {}, {});
+  std::vector<std::thread> threads;
+  std::vector<std::vector<const Choice*>> found(4);
+  for (auto& mine : found) {
+    threads.emplace_back([&chooser, &mine] {
+      for (int c = 0; c < k_collectives; ++c) {
+        for (std::size_t bytes = 1; bytes < 1 << 22; bytes *= 2)
+          mine.push_back(&chooser->choose({static_cast<Collective>(c), 0, bytes, true, true}));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& mine : found) EXPECT_EQ(mine, found.front());
+}
+
+TEST(Choice, groups_are_made_once_and_shared_by_candidates) {
+  Chooser chooser(64, on_nodes(64, 16), {}, {});
+  for (const Candidate& one : chooser.candidates({Collective::alltoall, 0, 64, true, true})) {
+    if (one.algorithm != nullptr) {
+      EXPECT_EQ(one.options.groups, chooser.options().groups) << one.name;
+    }
+  }
 }
 
 TEST(Choice, equal_facts_give_equal_decisions) {

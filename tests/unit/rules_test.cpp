@@ -38,7 +38,7 @@ TEST(Rules, the_first_that_fits_wins) {
   EXPECT_EQ(chosen(), "pairwise");
   query.one_per_node = false;
   EXPECT_EQ(chosen(), "tra");
-  EXPECT_EQ(rules.match(query)->choice.options.radix, 4);
+  EXPECT_EQ(rules.match(query)->choice.values.find("radix"), 4);
   query.bytes = 257;
   EXPECT_EQ(chosen(), "tra2");
   query.bytes = 4097;

@@ -1,5 +1,6 @@
 // The schedule file: what is written is read again, by the whole and by one rank's part.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cstdio>
@@ -191,8 +192,7 @@ std::string text_of(const ScheduleHeader& header) {
 }
 
 TEST(Text, a_parametric_file_makes_its_programs_when_they_are_read) {
-  AlgorithmOptions options;
-  options.radix = 3;
+  const AlgorithmOptions options{.values = {{"radix", 3}}};
   const ScheduleHeader header = parametric(Collective::alltoall, 10, "tra", options);
   const std::string text = text_of(header);
   EXPECT_THAT(text, HasSubstr("\ngenerate tra radix=3 ~"));
@@ -204,33 +204,31 @@ TEST(Text, a_parametric_file_makes_its_programs_when_they_are_read) {
     EXPECT_TRUE(program_from(text, rank) == made.programs[static_cast<std::size_t>(rank)]);
   }
   EXPECT_EQ(header_from(text).algorithm, "tra");
-  EXPECT_EQ(header_from(text).options.radix, 3);
+  EXPECT_EQ(header_from(text).options.values.find("radix"), 3);
   EXPECT_EQ(sealed(text), text);
 }
 
 TEST(Text, every_option_of_a_generate_line_round_trips) {
-  AlgorithmOptions options;
-  options.intra_radix = 2;
-  options.inter_radix = 3;
-  options.group_of = {0, 1, 0, 1, 2, 2};
-  ScheduleHeader header = parametric(Collective::alltoall, 6, "tra2", options);
-  AlgorithmOptions back = header_from(text_of(header)).options;
-  EXPECT_EQ(back.intra_radix, 2);
-  EXPECT_EQ(back.inter_radix, 3);
-  EXPECT_EQ(back.group_of, options.group_of);
-  EXPECT_TRUE(back.multiport);
+  const AlgorithmOptions placed{.values = {{"intra-radix", 2}, {"inter-radix", 3}},
+                                .groups = grouped({0, 1, 0, 1, 2, 2})};
+  EXPECT_EQ(header_from(text_of(parametric(Collective::alltoall, 6, "tra2", placed))).options, placed);
+  const AlgorithmOptions numbered{.values = {{"group", 4}}};
+  EXPECT_EQ(header_from(text_of(parametric(Collective::alltoall, 6, "tra2", numbered))).options, numbered);
+  const AlgorithmOptions torus{.values = {{"multiport", 0}}, .dimensions = {2, 3}};
+  EXPECT_EQ(header_from(text_of(parametric(Collective::allgather, 6, "swing", torus))).options, torus);
+}
 
-  header = parametric(Collective::alltoall, 6, "tra");
-  header.options.radix = 6;
-  header.options.group = 4;
-  header.options.dimensions = {2, 3};
-  header.options.multiport = false;
-  header.steps = generate(*algorithm_named("tra"), header.shape, header.options).steps();
-  back = header_from(text_of(header)).options;
-  EXPECT_EQ(back.radix, 6);
-  EXPECT_EQ(back.group, 4);
-  EXPECT_EQ(back.dimensions, header.options.dimensions);
-  EXPECT_FALSE(back.multiport);
+TEST(Text, every_row_s_options_are_read_and_written_by_their_names) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Option& option : algorithm.options) {
+      AlgorithmOptions options;
+      options.values.set(option.name, option.least);
+      const std::string text =
+          text_of(parametric(algorithm.collectives.front(), 4, std::string(algorithm.name), options));
+      EXPECT_THAT(text, HasSubstr(fmt::format(" {}={}", option.name, option.least))) << algorithm.name;
+      EXPECT_EQ(header_from(text).options, options) << algorithm.name;
+    }
+  }
 }
 
 TEST(Text, a_file_written_by_hand_is_sealed) {

@@ -1,18 +1,20 @@
-// Ranks in groups (the ranks of a node, a package ...), for TRA2: any sizes, any numbering.
+// Ranks in groups (the ranks of a node, a package ...): any sizes, any numbering. Made once per placement and shared.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <vector>
 
-#include "colltopo/algorithms.h"
 #include "colltopo/shape.h"
 
 namespace colltopo {
 
 class Groups {
  public:
-  /// By options.group_of when it is given (its values are names; groups are numbered by their lowest rank), else
-  /// `options.group` consecutive ranks each, else the divisor of `ranks` next to its square root from below.
-  Groups(Rank ranks, const AlgorithmOptions& options);
+  /// [rank] a label that the ranks of a group share; groups are numbered by their lowest rank.
+  explicit Groups(std::span<const int> label_of);
+  /// So many consecutive ranks each; the last group may be smaller.
+  Groups(Rank ranks, Rank consecutive);
 
   Rank ranks() const { return static_cast<Rank>(group_of_.size()); }
   Rank groups() const { return static_cast<Rank>(first_.size()) - 1; }
@@ -24,14 +26,22 @@ class Groups {
   Rank member(Rank group, Rank position) const { return members_[at(first_[at(group)] + position)]; }
   Rank group_of(Rank rank) const { return group_of_[at(rank)]; }
   Rank position_of(Rank rank) const { return position_of_[at(rank)]; }
+  /// [rank] its group.
+  std::span<const Rank> all() const { return group_of_; }
+
+  friend bool operator==(const Groups& a, const Groups& b) { return a.group_of_ == b.group_of_; }
 
  private:
   static std::size_t at(Rank i) { return static_cast<std::size_t>(i); }
+  void number(std::span<const int> label_of);
 
   std::vector<Rank> group_of_, position_of_;  // [rank]
   std::vector<Rank> members_;                 // group after group
   std::vector<Rank> first_;                   // [group] index into members_
   Rank largest_ = 0;
 };
+
+/// Shared groups of the ranks with these labels.
+std::shared_ptr<const Groups> grouped(const std::vector<int>& label_of);
 
 }  // namespace colltopo

@@ -1,0 +1,143 @@
+// `colltopo explain` tells what the component does: the same choice as a communicator's, over many cases.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "colltopo/colltopo.h"
+
+namespace colltopo {
+namespace {
+
+struct Case {
+  const char* collective;
+  int ranks, per_node;
+  std::vector<std::string> settings;
+};
+
+// One rank of a made-up communicator: it decides and communicates with nobody.
+struct Imagined {
+  int ranks, per_node;
+  std::string said;
+
+  colltopo_callbacks callbacks() {
+    colltopo_callbacks c{};
+    c.context = this;
+    c.agree = [](void*, long long*) { return 0; };
+    c.locality = [](void* context, int, int* group_of) {
+      const auto& all = *static_cast<Imagined*>(context);
+      for (int rank = 0; rank < all.ranks; ++rank) group_of[rank] = rank / all.per_node;
+      return 0;
+    };
+    c.say = [](void* context, int, const char* line) {
+      static_cast<Imagined*>(context)->said += std::string(line) + "\n";
+    };
+    c.previous = "the next component";
+    return c;
+  }
+};
+
+// The collectives in the order of the C API.
+constexpr std::array<const char*, 6> k_collectives_of_api = {"alltoall",  "allgather", "reduce_scatter",
+                                                             "allreduce", "bcast",     "reduce"};
+
+// "alltoall of 8 bytes on 64 ranks, 8 nodes: tra radix=4 (model, predicted 3 us)" -> "tra radix=4".
+std::string decided(const Case& one, std::size_t bytes, bool* served) {
+  Imagined imagined{one.ranks, one.per_node, ""};
+  const colltopo_callbacks callbacks = imagined.callbacks();
+  colltopo_comm* const comm = colltopo_comm_create(0, one.ranks, &callbacks);
+  EXPECT_EQ(colltopo_comm_set(comm, "verbose", "1"), COLLTOPO_SUCCESS);
+  for (const std::string& setting : one.settings) {
+    const std::size_t equals = setting.find('=');
+    EXPECT_EQ(colltopo_comm_set(comm, setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str()),
+              COLLTOPO_SUCCESS)
+        << setting;
+  }
+  colltopo_call call{};
+  call.count = bytes;
+  call.element_size = 1;
+  call.op_properties = COLLTOPO_OP_COMMUTATIVE | COLLTOPO_OP_ASSOCIATIVE_BITS;
+  int collective = 0;
+  while (std::string(k_collectives_of_api[static_cast<std::size_t>(collective)]) != one.collective) ++collective;
+  *served = colltopo_serves(comm, collective, &call) != 0;
+  colltopo_comm_free(comm);
+  const std::string marker = " nodes: ";
+  const std::size_t line = imagined.said.find(std::string(one.collective) + " of ");
+  const std::size_t begin = line == std::string::npos ? line : imagined.said.find(marker, line);
+  if (begin == std::string::npos) return "fallback";
+  std::string name = imagined.said.substr(begin + marker.size());
+  name = name.substr(0, std::min(name.find(" ("), name.find('\n')));
+  return name;
+}
+
+std::vector<std::string> explained(const Case& one, const std::string& sizes) {
+  std::string command = std::string(COLLTOPO_COMMAND) + " explain " + one.collective + " --ranks " +
+                        std::to_string(one.ranks) + " --ranks-per-node " + std::to_string(one.per_node) + " --bytes " +
+                        sizes + " --json";
+  for (const std::string& setting : one.settings) command += " --set '" + setting + "'";
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::string text;
+  std::array<char, 4096> part{};
+  while (const std::size_t got = std::fread(part.data(), 1, part.size(), pipe)) text.append(part.data(), got);
+  EXPECT_EQ(pclose(pipe), 0) << command;
+  std::vector<std::string> names;
+  for (const auto& result : nlohmann::json::parse(text)["results"]) names.push_back(result["algorithm"]);
+  return names;
+}
+
+void expect_agreement(const Case& one) {
+  const std::vector<std::size_t> sizes = {1, 8, 100, 1024, 5000, 65536, 1000000};
+  std::string list;
+  for (const std::size_t bytes : sizes) list += (list.empty() ? "" : ",") + std::to_string(bytes);
+  const std::vector<std::string> told = explained(one, list);
+  ASSERT_EQ(told.size(), sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    bool served = false;
+    const std::string done = decided(one, sizes[i], &served);
+    EXPECT_EQ(told[i], done) << one.collective << " of " << sizes[i] << " bytes on " << one.ranks << " ranks, "
+                             << one.per_node << " per node";
+    EXPECT_EQ(told[i] != "fallback", served);
+  }
+}
+
+TEST(Explain, agrees_with_the_component_on_what_the_model_chooses) {
+  for (const char* collective : k_collectives_of_api) {
+    for (const auto& [ranks, per_node] : std::vector<std::pair<int, int>>{{1, 1}, {7, 7}, {8, 1}, {24, 4}, {60, 8}})
+      expect_agreement({collective, ranks, per_node, {}});
+    expect_agreement({collective, 16, 1, {"topology=torus:4x4", "bandwidth_network=1GBps"}});
+    expect_agreement({collective, 16, 1, {"topology=torus:8x8"}});  // part of a machine
+    expect_agreement({collective, 32, 2, {"topology=torus:4x4", "latency_network=20us"}});
+  }
+}
+
+TEST(Explain, agrees_with_the_component_on_what_is_forced) {
+  const std::vector<std::string> alltoall = {
+      "pairwise", "linear", "tra", "tra:radix=100", "tra2", "tra2:group=3", "tra2:group=2,intra-radix=2",
+      "fallback", "auto"};
+  for (const std::string& value : alltoall) {
+    for (const int ranks : {7, 16}) expect_agreement({"alltoall", ranks, 4, {"alltoall_algorithm=" + value}});
+  }
+  for (const std::string value : {"ring", "recursive-doubling", "swing", "swing:multiport=1", "bruck:radix=3"})
+    expect_agreement({"allgather", 12, 1, {"allgather_algorithm=" + value}});
+  for (const std::string value : {"recursive-doubling", "swing-latency"})
+    expect_agreement({"allreduce", 16, 1, {"allreduce_algorithm=" + value, "topology=torus:4x4"}});
+  expect_agreement({"alltoall", 24, 4, {"alltoall_radix=3", "alltoall_intra_radix=2"}});
+  expect_agreement({"alltoall", 24, 4, {"group=6"}});
+}
+
+TEST(Explain, agrees_with_the_component_on_rules) {
+  const std::string path = testing::TempDir() + "explain_test_rules.json";
+  std::ofstream(path) << R"({"rule_file_version": 3, "collectives": {"alltoall": [{"rules": [
+    {"msg_size_max": 64, "alg": "tra:radix=2"}, {"msg_size_max": 4096, "alg": "fallback"},
+    {"msg_size_min": 10000, "alg": "pairwise"}]}]}})";
+  expect_agreement({"alltoall", 16, 4, {"rules=" + path}});
+  std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace colltopo
