@@ -53,6 +53,7 @@ typedef struct mca_coll_topo_module_t {
     size_t scratch_bytes;
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;
+    char previous_names[COLLTOPO_COLLECTIVES][32]; /* of the components that those functions are of */
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
 

@@ -158,6 +158,7 @@ class Plans {
       : program_(std::move(program)), in_place_(in_place), in_order_(in_order) {}
 
   const Program& program() const { return *program_; }
+  const Plan& natural();
   std::shared_ptr<const Bound> bind(const Binding& binding);
   std::size_t memory_bytes() const;
 

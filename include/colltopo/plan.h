@@ -69,6 +69,8 @@ class Plan {
   std::int64_t staged_chunks() const { return staged_chunks_; }
   /// Whether steps never decrease.
   bool in_order() const { return in_order_; }
+  /// Whether nothing waits for a message.
+  bool independent() const { return independent_; }
   /// Bytes that the plan holds.
   std::size_t memory_bytes() const;
 
@@ -86,7 +88,7 @@ class Plan {
   std::vector<std::int32_t> next_with_peer_;
   Chunk scratch_ = 0;
   std::int64_t staged_chunks_ = 0;
-  bool in_order_ = true;
+  bool in_order_ = true, independent_ = true;
 };
 
 }  // namespace colltopo

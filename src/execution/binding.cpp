@@ -275,15 +275,16 @@ std::size_t Plans::natural_bytes(const Binding& binding) const {
   return bytes + static_cast<std::size_t>(natural_->staged_chunks()) * unit;
 }
 
+const Plan& Plans::natural() {
+  if (natural_ == nullptr) natural_ = std::make_shared<const Plan>(program_, PlanOptions{in_place_, false});
+  return *natural_;
+}
+
 std::shared_ptr<const Bound> Plans::bind(const Binding& binding) {
-  const auto plan = [&](std::shared_ptr<const Plan>& made, bool compact) {
-    if (made == nullptr) made = std::make_shared<const Plan>(program_, PlanOptions{in_place_, compact});
-    return made;
-  };
-  plan(natural_, false);
-  const bool reuses = natural_->scratch() > 0 || natural_->staged_chunks() > 0;
-  const bool compact = reuses && in_order_ && natural_->in_order() && natural_bytes(binding) > k_natural_bytes;
-  return std::make_shared<const Bound>(compact ? plan(compact_, true) : natural_, binding);
+  const bool reuses = natural().scratch() > 0 || natural().staged_chunks() > 0;
+  const bool compact = reuses && in_order_ && natural().in_order() && natural_bytes(binding) > k_natural_bytes;
+  if (compact && compact_ == nullptr) compact_ = std::make_shared<const Plan>(program_, PlanOptions{in_place_, true});
+  return std::make_shared<const Bound>(compact ? compact_ : natural_, binding);
 }
 
 std::size_t Plans::memory_bytes() const {

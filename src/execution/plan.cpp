@@ -179,6 +179,7 @@ void Plan::find_hazards() {
   for (const auto& [before, after] : edges) {
     ++first_successor_[before + 1];
     ++waits_[after];
+    independent_ = independent_ && !is_message(program_->op(before).action);
   }
   for (std::size_t i = 0; i < size(); ++i) first_successor_[i + 1] += first_successor_[i];
   successors_.resize(edges.size());

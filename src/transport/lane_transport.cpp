@@ -175,7 +175,7 @@ std::string LaneTransport::fault_of(const Trial& trial) {
 int LaneTransport::send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
   const auto to = static_cast<std::size_t>(peer);
   const std::uint64_t tag = message_tag(place_.number, place_.rank, sent_[to]++);
-  const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, until_received_, request);
+  const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, request);
   return code == 0 ? 0 : code_of(code);
 }
 

@@ -218,7 +218,7 @@ LaneCalls shuffling_calls() {
     made.push_back(std::make_unique<LaneEndpoint>(LaneEndpoint{sets[static_cast<std::size_t>(rank)].get(), lane}));
     return made.back().get();
   };
-  calls.send = [](LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, int, void** request) {
+  calls.send = [](LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, void** request) {
     const auto* const first = static_cast<const std::byte*>(data);
     if (endpoint->lane != dead_lane)
       endpoint->target->under_way[endpoint->lane].push_back({tag, {first, first + bytes}});
