@@ -8,8 +8,10 @@
 
 #include "coll_topo.h"
 
+#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ompi/errhandler/errcode-internal.h"
 #include "ompi/mca/coll/base/coll_tags.h"
@@ -136,19 +138,6 @@ static void mca_coll_topo_progress(void *context)
     opal_progress();
 }
 
-static int mca_coll_topo_agree(void *context, long long *value)
-{
-    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
-
-    int rc;
-
-    module->serving = false;
-    rc = module->previous.allreduce(MPI_IN_PLACE, value, 1, MPI_LONG_LONG, MPI_MIN, module->comm,
-                                    module->previous.allreduce_module);
-    module->serving = true;
-    return mca_coll_topo_mpi_code(rc);
-}
-
 static int mca_coll_topo_gather(void *context, size_t bytes, void *blocks)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
@@ -162,6 +151,48 @@ static int mca_coll_topo_gather(void *context, size_t bytes, void *blocks)
                                     module->previous.allgather_module);
     module->serving = true;
     return mca_coll_topo_mpi_code(rc);
+}
+
+/* Open MPI does not say whose a function is; the file that it was loaded from does. */
+static const char *mca_coll_topo_component_of(const void *function, char *name, size_t size)
+{
+    static const char prefix[] = "mca_coll_";
+    Dl_info place;
+    const char *file;
+    size_t length;
+
+    if (0 == dladdr(function, &place) || NULL == place.dli_fname) {
+        return NULL;
+    }
+    file = strrchr(place.dli_fname, '/');
+    file = NULL == file ? place.dli_fname : file + 1;
+    if (0 != strncmp(file, prefix, sizeof(prefix) - 1)) {
+        return NULL; /* built into Open MPI's library */
+    }
+    file += sizeof(prefix) - 1;
+    length = strcspn(file, ".");
+    if (length >= size) {
+        return NULL;
+    }
+    memcpy(name, file, length);
+    name[length] = '\0';
+    return name;
+}
+
+static const char *mca_coll_topo_previous_component(void *context, int collective)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+    const void *const functions[COLLTOPO_COLLECTIVES] = {
+        [COLLTOPO_ALLTOALL] = (const void *) module->previous.alltoall,
+        [COLLTOPO_ALLGATHER] = (const void *) module->previous.allgather,
+        [COLLTOPO_REDUCE_SCATTER] = (const void *) module->previous.reduce_scatter,
+        [COLLTOPO_ALLREDUCE] = (const void *) module->previous.allreduce,
+        [COLLTOPO_BCAST] = (const void *) module->previous.bcast,
+        [COLLTOPO_REDUCE] = (const void *) module->previous.reduce,
+    };
+    char *name = module->previous_names[collective];
+
+    return mca_coll_topo_component_of(functions[collective], name, sizeof(module->previous_names[collective]));
 }
 
 static void mca_coll_topo_say(void *context, int level, const char *line)
@@ -185,11 +216,12 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .wait = mca_coll_topo_wait,
         .abandon = mca_coll_topo_abandon,
         .progress = mca_coll_topo_progress,
-        .agree = mca_coll_topo_agree,
         .gather = mca_coll_topo_gather,
         .locality = mca_coll_topo_locality,
         .host_names = mca_coll_topo_host_names,
         .say = mca_coll_topo_say,
+        .places_are_local = 1,
+        .previous_component = mca_coll_topo_previous_component,
         .previous = "the next component",
         .transport_error = MPI_ERR_OTHER,
         .truncation_error = MPI_ERR_TRUNCATE,

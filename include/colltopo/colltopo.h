@@ -55,10 +55,7 @@ typedef struct colltopo_callbacks {
   void (*abandon)(void* context, void** request);
   /* Moves communication on. */
   void (*progress)(void* context);
-  /* Collective over the communicator, through the previous implementation; used at the first call only.
-   * agree: *value becomes the smallest value of all ranks. */
-  int (*agree)(void* context, long long* value);
-  /* Collective: `blocks` has `bytes` for each rank, in the order of ranks, and this rank's are filled in; afterwards
+  /* Collective over the communicator, through the previous implementation: `blocks` has `bytes` for each rank, in the order of ranks, and this rank's are filled in; afterwards
    * all are. Used by the transport ucx only; NULL: that cannot be had. */
   int (*gather)(void* context, size_t bytes, void* blocks);
   /* Collective: group_of[rank] becomes a number shared by the ranks of one node, package, ... (a COLLTOPO_ level). A
@@ -70,6 +67,11 @@ typedef struct colltopo_callbacks {
   /* One line without newline. level 0: a warning; 1: per communicator and collective; 2: per call. Called on one rank
    * only: on rank 0 for what all ranks know, on the lowest rank that is concerned for anything else. */
   void (*say)(void* context, int level, const char* line);
+  /* Not 0: host_names, and locality for COLLTOPO_NODE, communicate with nobody. */
+  int places_are_local;
+  /* The component that serves a collective when colltopo declines, as its price depends on it: "tuned", "han". Equal on
+   * all ranks. NULL: as Open MPI's tuned. */
+  const char* (*previous_component)(void* context, int collective);
   /* What lines call the previous implementation, such as "the next component"; NULL: just that. It must live as long
    * as the communicator. */
   const char* previous;

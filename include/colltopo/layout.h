@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "colltopo/shape.h"
+#include "colltopo/program.h"
 
 namespace colltopo {
 
@@ -39,6 +39,7 @@ class Layout {
   std::size_t output_bytes(Rank rank) const;
 
  private:
+  friend class Slice;
   std::size_t shard_begin(Rank shard) const;     // elements
   std::size_t shard_elements(Rank shard) const;  // elements
   std::size_t element_at(Rank shard, Chunk part, int segment) const;
@@ -49,6 +50,62 @@ class Layout {
   std::vector<std::size_t> begins_;  // elements before shard j; empty when shards are equal
   std::size_t element_size_ = 1;
   int segments_ = 1;
+};
+
+/// One segment of a layout, for placing runs of chunks: what the segment's chunks have in common is worked out once.
+class Slice {
+ public:
+  /// `has_scratch`: slots will be asked for.
+  Slice(const Layout& layout, int segment, bool has_scratch);
+
+  /// Calls visit(offset, bytes) for each contiguous part of a run of the input or output of `rank`, in order; parts of
+  /// no bytes are left out. Time O(parts).
+  template <class Visit>
+  void for_each_part(Rank rank, const Run& run, const Visit& visit) const {
+    const Rank shards = layout_.parts_ == 1 ? 0 : run.first / layout_.parts_;
+    for (Chunk done = 0; done < run.count;) {
+      const Chunk chunk = run.first + done;
+      const Rank shard = layout_.parts_ == 1 ? chunk : (done == 0 ? shards : chunk / layout_.parts_);
+      const Chunk part = chunk - shard * layout_.parts_;
+      // In one segment shards follow each other without a gap.
+      const Chunk count = layout_.segments_ == 1 ? run.count - done : std::min(run.count - done, layout_.parts_ - part);
+      const Chunk last = chunk + count - 1;
+      const Rank last_shard = layout_.parts_ == 1 ? last : last / layout_.parts_;
+      const bool own = run.buffer == Buffer::output && own_output_;  // the output is the rank's shard alone
+      const std::size_t begin = own ? element(rank, chunk) - layout_.shard_begin(rank) : element(shard, part);
+      const std::size_t end = own ? element(rank, last + 1) - layout_.shard_begin(rank)
+                                  : element(last_shard, last - last_shard * layout_.parts_ + 1);
+      if (end > begin) visit(begin * layout_.element_size_, (end - begin) * layout_.element_size_);
+      done += count;
+    }
+  }
+  /// Bytes before a scratch slot when all slots lie in the order of their numbers; the slot after a period's last one
+  /// is where the next period begins.
+  std::size_t slot_offset(Chunk slot) const {
+    const Chunk bank = classes_ == 1 ? slot : slot / classes_;
+    return static_cast<std::size_t>(bank) * bank_bytes_ + class_offset(slot - bank * classes_);
+  }
+  /// Bytes of the largest chunk.
+  std::size_t unit_bytes() const { return unit_bytes_; }
+
+ private:
+  // First element of a part, or the end of the last one, in the user's vector of all shards.
+  std::size_t element(Rank shard, Chunk part) const {
+    if (!layout_.begins_.empty()) return layout_.element_at(shard, part, segment_);
+    const auto p = static_cast<std::size_t>(part);
+    return static_cast<std::size_t>(shard) * layout_.count_ + begin_ + p * part_elements_ + std::min(p, longer_parts_);
+  }
+  std::size_t class_offset(Chunk size_class) const;
+
+  const Layout& layout_;
+  int segment_;
+  bool own_output_;
+  Chunk classes_;
+  // With shards of one size: the slice of each begins at element `begin_` and has `elements_`; parts have
+  // `part_elements_`, the first `longer_parts_` one more.
+  std::size_t begin_ = 0, elements_ = 0, part_elements_ = 0, longer_parts_ = 0;
+  std::vector<std::size_t> shard_offsets_;  // with counts: bytes of the segment's slices of the shards before each
+  std::size_t bank_bytes_ = 0, unit_bytes_ = 0;
 };
 
 }  // namespace colltopo

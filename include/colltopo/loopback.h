@@ -39,7 +39,10 @@ struct LoopbackRun {
   int segments = 1;
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
-  int window = 0;
+  std::uint32_t window = 0;
+  bool independent = false;
+  bool compact = false;  // PlanOptions
+  std::size_t part = k_part;
   Protocol protocol = Protocol::rendezvous;
   bool in_place = false;
   std::uint64_t seed = 1;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,18 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
+/// What the proof of a schedule found besides that it is right (colltopo/verify.h says what each means): it travels with
+/// the schedule, so that nobody has to prove it again to know how it may be run.
+struct Proof {
+  bool in_place = false;
+  bool keeps_rank_order = false;
+  bool same_on_all_ranks = false;
+  bool stepped = false;
+  bool independent = false;
+
+  friend bool operator==(const Proof&, const Proof&) = default;
+};
+
 struct Schedule {
   std::string name;
   Shape shape;
@@ -31,6 +44,7 @@ struct Schedule {
   std::string topology;           // fingerprint of the topology it was made for; empty: any
   std::string bound;  // what the generator claims ("all-to-all 0.1111 of link bandwidth"); free text, one line
   std::string topology_name = {};  // how that topology was asked for, "torus:3x3x3" or a file; empty: not known
+  std::optional<Proof> proof = {};  // nothing: nobody has proved it
 
   /// The largest step of any op.
   Step steps() const;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,7 @@ struct ScheduleHeader {
   std::string topology;       // its fingerprint
   std::string topology_name;  // as Schedule's
   std::string bound;
+  std::optional<Proof> proof;  // as Schedule's
   std::string algorithm;     // of the `generate` line; empty: the file has sections
   AlgorithmOptions options;  // of the `generate` line
   /// Seal of the last line, which depends on every line of the file: ranks that read equal ones read the same file.
@@ -35,8 +38,26 @@ void write_parametric(std::ostream& out, const ScheduleHeader& header);
 Schedule read_schedule(const std::string& path);
 Schedule read_schedule(std::istream& in, const std::string& name_for_errors);
 
-/// The header alone, and one rank's program, by the index: only header, index, last line and the rank's own section are
-/// read and checked. Streams must be seekable.
+/// A file that is opened once and read by its index: only header, index, last line and the sections asked for are read and
+/// checked, and all of them are of one file, whatever takes its name meanwhile. Throws as read_schedule, but names lines
+/// only of what it has read.
+class ScheduleFile {
+ public:
+  explicit ScheduleFile(const std::string& path);
+  ~ScheduleFile();
+  ScheduleFile(ScheduleFile&&) noexcept;
+  ScheduleFile& operator=(ScheduleFile&&) noexcept;
+
+  const ScheduleHeader& header() const;
+  Program program(Rank rank);
+
+ private:
+  struct Opened;
+  std::unique_ptr<Opened> opened_;
+};
+
+/// The header alone, and one rank's program, as ScheduleFile reads them; a fault outside of what is read is named too.
+/// Streams must be seekable.
 ScheduleHeader read_header(const std::string& path);
 ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors);
 Program read_program(const std::string& path, Rank rank);

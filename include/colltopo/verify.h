@@ -28,9 +28,13 @@ struct Verdict {
   bool keeps_rank_order = false;      // every result is reduced in the order of ranks: safe for non-commutative ops
   bool same_on_all_ranks = false;     // every rank computes each result by the same expression: equal bits
   bool stepped = false;               // also free of deadlock when no rank starts a step before its own last step ended
+  bool independent = false;           // nothing in any program waits for a message
 
   bool valid() const { return violations.empty(); }
 };
+
+/// What of a verdict goes with the schedule, which must be valid.
+Proof proof_of(const Verdict& verdict);
 
 /// Time and memory O(chunks moved) + O(reductions * ranks / 8) bytes.
 Verdict verify(const Schedule& schedule);

@@ -66,6 +66,18 @@ class RendezvousGraph {
     }
   }
 
+  // Whether nothing waits for a message.
+  bool independent() const {
+    for (std::size_t rank = 0; rank < schedule_.programs.size(); ++rank) {
+      for (Node op = first_op_[rank]; op < first_op_[rank + 1]; ++op) {
+        const Action action = schedule_.programs[rank].op(op - first_op_[rank]).action;
+        const bool is_message = action == Action::send || action == Action::recv;
+        if (is_message && first_after_[op] != first_after_[op + 1]) return false;
+      }
+    }
+    return true;
+  }
+
   // Ops (rank, index) that can never complete; empty when the graph is acyclic.
   std::vector<std::pair<Rank, int>> stuck(bool stepped) {
     if (stepped) find_steps();
@@ -193,6 +205,10 @@ bool right_in_place(const Schedule& schedule) {
 
 }  // namespace
 
+Proof proof_of(const Verdict& verdict) {
+  return {verdict.in_place, verdict.keeps_rank_order, verdict.same_on_all_ranks, verdict.stepped, verdict.independent};
+}
+
 Verdict verify(const Schedule& schedule) {
   Verdict verdict;
   check_whole(schedule, verdict);
@@ -212,6 +228,7 @@ Verdict verify(const Schedule& schedule) {
   verdict.keeps_rank_order = reduced && run.keeps_rank_order();
   verdict.same_on_all_ranks = reduced && run.same_on_all_ranks();
   verdict.stepped = graph.stuck(true).empty();
+  verdict.independent = graph.independent();
   verdict.in_place = right_in_place(schedule);
   return verdict;
 }

@@ -9,6 +9,7 @@
 #include "colltopo/formats.h"
 #include "colltopo/import.h"
 #include "colltopo/text.h"
+#include "colltopo/verify.h"
 
 namespace colltopo::cli {
 
@@ -66,7 +67,11 @@ std::string written_msccl(const Arguments& arguments, const Schedule& schedule, 
   return text;
 }
 
-std::string written_text(const Schedule& schedule) {
+/// With its proof, if it is right.
+std::string written_text(Schedule schedule) {
+  if (!schedule.proof) {
+    if (const Verdict verdict = verify(schedule); verdict.valid()) schedule.proof = proof_of(verdict);
+  }
   std::ostringstream out;
   write_schedule(out, schedule);
   return out.str();

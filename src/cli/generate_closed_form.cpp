@@ -71,7 +71,7 @@ std::string name_of(const Order& order) {
 }
 
 /// A schedule that generates itself. `steps`: of all ranks.
-std::string parametric_file(const Order& order, Step steps, const std::string& claim) {
+std::string parametric_file(const Order& order, Step steps, const std::string& claim, std::optional<Proof> proof) {
   ScheduleHeader header;
   header.name = name_of(order);
   header.shape = order.shape;
@@ -79,6 +79,7 @@ std::string parametric_file(const Order& order, Step steps, const std::string& c
   header.topology = fingerprint(order.topology);
   header.topology_name = order.topology.name();
   header.bound = claim;
+  header.proof = proof;
   header.algorithm = order.algorithm.name;
   header.options = order.options;
   std::ostringstream out;
@@ -104,7 +105,7 @@ void make_unexpanded(const Order& order, Generation& generation) {
   report_shape(generation.report, order, steps);
   generation.report.add("verified", false,
                         fmt::format("no: more than {} ranks are not expanded", k_most_ranks_expanded));
-  generation.write(parametric_file(order, steps, ""));
+  generation.write(parametric_file(order, steps, "", std::nullopt));
 }
 
 /// No algorithm of the table should let the proof fail.
@@ -120,6 +121,7 @@ void make_expanded(const Order& order, bool parametric, Generation& generation) 
   const Verdict verdict = verify(schedule);
   report_shape(report, order, schedule.steps());
   if (!verdict.valid()) return generation.reject(to_string(verdict.violations.front()));
+  schedule.proof = proof_of(verdict);
   schedule.topology = fingerprint(order.topology);
   schedule.topology_name = order.topology.name();
   schedule.bound = report_bound(report, schedule, order.topology);
@@ -128,7 +130,7 @@ void make_expanded(const Order& order, bool parametric, Generation& generation) 
     report.add("keeps_rank_order", verdict.keeps_rank_order).add("same_on_all_ranks", verdict.same_on_all_ranks);
   report.add("verified", true);
   if (parametric)
-    generation.write(parametric_file(order, schedule.steps(), schedule.bound));
+    generation.write(parametric_file(order, schedule.steps(), schedule.bound, schedule.proof));
   else
     generation.write(schedule);
 }

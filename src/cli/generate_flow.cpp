@@ -65,8 +65,10 @@ Topology topology_of_start(const Schedule& start, const GenerateArguments& argum
                   arguments.from, start.topology.empty() ? "unknown" : start.topology, topology.name()));
 }
 
-std::string first_fault(const Schedule& schedule, const Topology& topology, LayerMethod layers) {
-  if (const Verdict verdict = verify(schedule); !verdict.valid()) return to_string(verdict.violations.front());
+std::string first_fault(Schedule& schedule, const Topology& topology, LayerMethod layers) {
+  const Verdict verdict = verify(schedule);
+  if (!verdict.valid()) return to_string(verdict.violations.front());
+  schedule.proof = proof_of(verdict);
   const Fabric fabric = layers == LayerMethod::none ? Fabric::lossy : Fabric::lossless;
   const std::vector<Violation> misfits = verify_on(schedule, topology, fabric);
   return misfits.empty() ? "" : to_string(misfits.front());

@@ -78,8 +78,10 @@ double bound_seconds_per_byte(const Topology& topology, const Shape& shape, int 
   return bandwidth_bound(shape, topology).seconds_per_byte;
 }
 
-std::string first_fault(const Schedule& schedule, const Topology& topology) {
-  if (const Verdict verdict = verify(schedule); !verdict.valid()) return to_string(verdict.violations.front());
+std::string first_fault(Schedule& schedule, const Topology& topology) {
+  const Verdict verdict = verify(schedule);
+  if (!verdict.valid()) return to_string(verdict.violations.front());
+  schedule.proof = proof_of(verdict);
   const std::vector<Violation> misfits = verify_on(schedule, topology);
   return misfits.empty() ? "" : to_string(misfits.front());
 }

@@ -39,6 +39,7 @@ void make_schedule(Collective collective, const GenerateArguments& arguments, co
   generation.progress.show("verifying");
   const Verdict verdict = verify(schedule);
   if (!verdict.valid()) return generation.reject(to_string(verdict.violations.front()));
+  schedule.proof = proof_of(verdict);
   if (const auto misfits = verify_on(schedule, topology); !misfits.empty())
     return generation.reject(to_string(misfits.front()));
   const std::size_t most = most_messages_on_a_link(schedule, topology);

@@ -1,28 +1,47 @@
-// Decisions of one communicator. Everything that decides is equal on all ranks: settings (compared once), the
-// placement of ranks, and of a call only bytes, root and the operation's properties.
+// The way of a call. One that was made before takes the short way: nothing is looked up, allocated or bound.
 
 #include "comm/comm.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
+#include <cstring>
+#include <mutex>
 
 #include "colltopo/error.h"
-#include "colltopo/text.h"
 
 namespace colltopo {
 
 namespace {
 
-constexpr std::size_t k_most_decisions = 1024;
-constexpr std::size_t k_most_segments = 64;
-constexpr std::size_t k_window_segment_bytes = 65536;  // of a shard, where nobody says
+// Under MPI_IN_PLACE, of input that would have to be copied first: people use it to save just that memory.
+constexpr std::size_t k_most_copied_bytes = std::size_t{1} << 20;
 
-// Places by the order in which they first appear: a torus of nodes counts them so, whatever the caller calls them.
-void number_from_0(std::vector<int>& places) {
-  std::map<int, int> numbers;
-  for (int& place : places) place = numbers.emplace(place, static_cast<int>(numbers.size())).first->second;
+// The row of an algorithm in the table; the row after the last stands for files.
+std::size_t row_of(const Algorithm* algorithm) {
+  return algorithm == nullptr ? algorithms().size() : static_cast<std::size_t>(algorithm - algorithms().data());
+}
+
+std::span<const std::size_t> counts_of(const colltopo_call& call, Rank ranks) {
+  return call.counts == nullptr ? std::span<const std::size_t>{}
+                                : std::span(call.counts, static_cast<std::size_t>(ranks));
+}
+
+Layout layout_of(const Shape& shape, const colltopo_call& call) {
+  return call.counts == nullptr ? Layout(shape, call.count, call.element_size)
+                                : Layout(shape, counts_of(call, shape.ranks), call.element_size);
+}
+
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + Arena::k_alignment - 1) / Arena::k_alignment * Arena::k_alignment;
+}
+
+// After an error, messages that were given up may still arrive.
+void keep_for_ever(Arena::Block block) {
+  static auto* const mutex = new std::mutex;
+  static auto* const kept = new std::vector<Arena::Block>;
+  const std::lock_guard lock(*mutex);
+  kept->push_back(std::move(block));
 }
 
 }  // namespace
@@ -31,293 +50,310 @@ std::size_t largest_shard(const colltopo_call& call, Rank ranks) {
   return call.counts == nullptr ? call.count : *std::max_element(call.counts, call.counts + ranks);
 }
 
-std::string group_text(std::span<const int> group_of) {
-  std::string text;
-  for (const int group : group_of) text += std::to_string(group) + ",";
-  return text;
-}
-
-std::string group_text(const AlgorithmOptions& options) {
-  return options.groups ? group_text(options.groups->all()) : "";
-}
-
-std::size_t Comm::DecisionHash::operator()(const DecisionKey& key) const {
-  std::size_t hash = key.bytes * 0x9E3779B97F4A7C15ull;
-  for (const auto part : {index_of(key.collective), key.element_size, static_cast<std::size_t>(key.root),
-                          static_cast<std::size_t>(key.op_properties)}) {
-    hash = (hash ^ part) * 0x9E3779B97F4A7C15ull;
-  }
-  return hash ^ (hash >> 32);
-}
-
 Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
     : rank_(rank),
       ranks_(ranks),
       callbacks_(callbacks),
-      transport_(callbacks),
-      agreement_(rank, ranks, callbacks),
+      voice_(rank, callbacks_),
+      transport_(callbacks_),
+      agreement_(rank, ranks, transport_),
+      selector_(settings_, rank, ranks, voice_, agreement_),
       lanes_(rank, ranks, callbacks_, agreement_, transport_) {}
-
-void Comm::say(int level, const std::string& line) const noexcept {
-  if (callbacks_.say != nullptr && level <= settings_.verbose) callbacks_.say(callbacks_.context, level, line.c_str());
-}
-
-const char* Comm::previous() const noexcept {
-  return callbacks_.previous == nullptr ? "the previous implementation" : callbacks_.previous;
-}
 
 void Comm::set(std::string_view name, std::string_view value) {
   try {
     settings_.set(name, value);
+    voice_.set_verbose(settings_.verbose);
   } catch (const Error& error) {
     // Ranks compare their settings at the first call, so a fault that not all of them have is seen there.
     settings_.canonical += fmt::format("{}={} (refused)\n", name, value);
-    const std::string line = fmt::format("{}; using {}", error.what(), previous());
-    if (const auto collective = Settings::concerns(name)) {
-      declined_[index_of(*collective)] = true;
-    } else {
-      declined_.fill(true);
-    }
+    const std::string line = fmt::format("{}; using {}", error.what(), voice_.previous());
+    if (const auto collective = Settings::concerns(name))
+      selector_.decline(*collective);
+    else
+      selector_.decline_all();
     throw Error(line);
   }
 }
 
-// Ranks agree twice: on their settings, which say what to find out, and on what they found.
-void Comm::first_call() {
-  ready_ = true;
-  node_of_.assign(static_cast<std::size_t>(ranks_), 0);
-  agree_on_settings();
-  if (std::ranges::all_of(declined_, [](bool declined) { return declined; })) return;
-  std::string fault;
-  long long checksum = 0;
-  load_rules(&fault, &checksum);
-  if (!find_places() && fault.empty()) fault = "cannot find out which ranks share a node";
-  if (!settings_.topology.empty() || !settings_.schedules.empty()) filed_.place(settings_, rank_, ranks_, callbacks_);
-  std::string places = group_text(node_of_) + "/" + group_text(options_) + "/" + filed_.placement_text();
-  checksum = (checksum ^ static_cast<long long>(std::hash<std::string>{}(places) >> 2));
-  if (!agreement_.all_good(&fault, checksum)) {
-    declined_.fill(true);
-    if (!fault.empty()) say(0, fmt::format("{}; using {}", fault, previous()));
-    return;
-  }
-  fit_topology();
-  chooser_ =
-      shared_chooser(ranks_, Placement{node_of_, settings_.dimensions}, settings_.machine, options_, settings_.values);
+bool Comm::Recent::equals(const colltopo_call& call) const noexcept {
+  if (!valid || element_size != call.element_size || root != call.root || op_properties != call.op_properties ||
+      in_place != call.in_place || previous_is_wrong != (call.previous_is_wrong != 0))
+    return false;
+  if (call.counts == nullptr) [[likely]]
+    return count == call.count && counts.empty();
+  return !counts.empty() && std::equal(counts.begin(), counts.end(), call.counts);
 }
 
-void Comm::agree_on_settings() {
-  // 62 bits of the hash, so that the negative is a long long as well.
-  const std::string equal = settings_.canonical + std::to_string(callbacks_.architecture);
-  const auto hash = static_cast<long long>(std::hash<std::string>{}(equal) >> 2);
-  std::string none;
-  if (agreement_.all_good(&none, hash)) return;
-  declined_.fill(true);
-  if (rank_ == 0) {
-    say(0, fmt::format("ranks of this communicator have different settings; all must have the same; using {}",
-                       previous()));
-  }
+inline Comm::Recent& Comm::recent(Collective collective, const colltopo_call& call) noexcept {
+  const std::size_t mixed = (call.count * call.element_size + static_cast<std::size_t>(call.root)) * 0x9E3779B97F4A7C15u;
+  return recent_[index_of(collective)][mixed >> 61];
 }
 
-void Comm::load_rules(std::string* fault, long long* checksum) {
-  if (settings_.rules.empty()) return;
+bool Comm::serves(Collective collective, const colltopo_call& call) {
+  Recent& entry = recent(collective, call);
+  if (entry.equals(call)) return entry.ready != nullptr;
+  transport_.serve(collective);
+  return decide(collective, call) != nullptr;
+}
+
+int Comm::run(Collective collective, const colltopo_call& call) {
+  const Recent& entry = recent(collective, call);
+  if (entry.equals(call)) [[likely]] {
+    if (entry.ready != nullptr) [[likely]]
+      return run_ready(collective, call, *entry.ready);
+    fallbacks_.add();
+    return COLLTOPO_DECLINED;
+  }
+  return run_other(collective, call);
+}
+
+// A call unlike those of late.
+int Comm::run_other(Collective collective, const colltopo_call& call) {
+  transport_.serve(collective);
+  const Decision* const decision = decide(collective, call);
+  Recent& entry = recent(collective, call);
+  entry.valid = false;
+  Ready* const made = decision == nullptr ? nullptr : &ready(collective, call, *decision);
+  entry.count = call.count;
+  entry.element_size = call.element_size;
+  entry.root = call.root;
+  entry.op_properties = call.op_properties;
+  entry.in_place = call.in_place;
+  entry.previous_is_wrong = call.previous_is_wrong != 0;
+  const auto counts = counts_of(call, ranks_);
+  entry.counts.assign(counts.begin(), counts.end());
+  entry.ready = made;
+  entry.valid = true;
+  if (made != nullptr) return run_ready(collective, call, *made);
+  fallbacks_.add();
+  return COLLTOPO_DECLINED;
+}
+
+// Until all ranks have agreed nothing is served, whatever is thrown meanwhile.
+void Comm::settle() {
+  settled_ = true;
   try {
-    rules_ = Rules::read(settings_.rules);
-    *checksum = rules_->checksum();
-  } catch (const std::exception& error) {
-    *fault = error.what();
+    if (selector_.settle(callbacks_)) return;
+  } catch (...) {
+    selector_.decline_all();
+    throw;
   }
+  selector_.decline_all();
 }
 
-bool Comm::find_places() {
-  options_ = {};
-  bool good = true;
-  const auto find = [&](int level, std::vector<int>& places) {
-    if (callbacks_.locality == nullptr) return;
-    good = callbacks_.locality(callbacks_.context, level, places.data()) == 0 && good;
-    number_from_0(places);
-  };
-  find(COLLTOPO_NODE, node_of_);
-  if (settings_.group.size > 0) {
-    options_.values.set("group", settings_.group.size);
-  } else {
-    std::vector<int> group_of = node_of_;
-    if (settings_.group.level != COLLTOPO_NODE) find(settings_.group.level, group_of);
-    options_.groups = grouped(group_of);
+Request Comm::request_of(Collective collective, const colltopo_call& call) const {
+  Request request;
+  request.collective = collective;
+  request.root = rooted(collective) ? call.root : 0;
+  request.bytes = largest_shard(call, ranks_) * call.element_size;
+  request.commutative = (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0;
+  request.associative_bits = (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0;
+  request.fallback_allowed = call.previous_is_wrong == 0;
+  if (callbacks_.previous_component != nullptr) {
+    const char* const previous = callbacks_.previous_component(callbacks_.context, static_cast<int>(collective));
+    request.previous = previous == nullptr ? "" : previous;
   }
-  return good;
+  return request;
 }
 
-void Comm::fit_topology() {
-  const RankPlaces& places = filed_.places();
-  if (!places.empty() && std::ranges::all_of(places.ranks_on, [](int count) { return count > 0; })) {
-    // Nodes by their hosts' numbers: that is how the sides count.
-    for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host)
-      for (int i = 0; i < places.ranks_on[host]; ++i, ++place)
-        node_of_[static_cast<std::size_t>(places.rank_at[place])] = static_cast<int>(host);
-    if (settings_.group.size == 0 && settings_.group.level == COLLTOPO_NODE) options_.groups = grouped(node_of_);
-  }
-  std::size_t product = 1;
-  for (const int side : settings_.dimensions) product *= static_cast<std::size_t>(side);
-  const auto nodes = static_cast<std::size_t>(Placement{node_of_, {}}.nodes());
-  if (!settings_.dimensions.empty() && product != nodes) {
-    // A communicator on part of the machine has no such shape; its own nodes count as a crossbar.
-    if (rank_ == 0)
-      say(1, fmt::format("topology {} has {} nodes, this communicator {}; taken as a crossbar", settings_.topology,
-                         product, nodes));
-    settings_.dimensions.clear();
-  }
-  // With one rank per node the ranks form the torus themselves.
-  if (nodes == static_cast<std::size_t>(ranks_) && (places.empty() || places.in_order))
-    options_.dimensions = settings_.dimensions;
-  else if (nodes == static_cast<std::size_t>(ranks_) && !settings_.dimensions.empty() && rank_ == 0)
-    say(1, fmt::format("ranks are not in the order of the hosts of {}; closed forms take them as a ring",
-                       settings_.topology));
+const Decision* Comm::decide(Collective collective, const colltopo_call& call) {
+  if (!settled_) settle();
+  if (selector_.declines(collective)) return nullptr;
+  const Decision& decision = selector_.decide(request_of(collective, call));
+  if (!decision.serves() || selector_.declines(collective)) return nullptr;
+  return copies_too_much(collective, call, decision) ? nullptr : &decision;
 }
 
-const Comm::Decision& Comm::decide(Collective collective, const colltopo_call& call) {
-  const bool has_root = rooted(collective);
-  const DecisionKey key{collective, largest_shard(call, ranks_) * call.element_size, call.element_size,
-                        has_root ? call.root : 0, reduces(collective) ? call.op_properties : 0};
-  if (const auto found = decisions_.find(key); found != decisions_.end()) return found->second;
-  if (decisions_.size() >= k_most_decisions) decisions_.clear();
-  const Request request{collective, key.root, key.bytes, (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0,
-                        (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0};
-  Decision decision = decided(collective, request);
-  cut(decision, request);
-  return decisions_.emplace(key, std::move(decision)).first->second;
+bool Comm::copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const {
+  // Of a rooted collective only the root may be in place, which the others do not know.
+  if (call.in_place == 0 || rooted(collective) || call.previous_is_wrong != 0) return false;
+  Shape shape{collective, ranks_, 1, 0};
+  const std::size_t bytes = layout_of(shape, call).input_bytes(rank_);
+  const std::size_t most = call.counts == nullptr ? bytes : largest_shard(call, ranks_) * call.element_size *
+                                                                static_cast<std::size_t>(ranks_);
+  if (most <= k_most_copied_bytes) return false;
+  if (decision.file != nullptr) return !decision.file->proof.in_place;
+  shape.chunks = decision.algorithm->chunks(shape, decision.options);
+  return !decision.algorithm->properties || !decision.algorithm->properties(shape, decision.options).in_place;
 }
 
-// Segments of the size that a rule or the setting says; where nobody says one, as the steps of a file ask for. The
-// algorithms of the table fill their channels in every step and are not cut by themselves.
-void Comm::cut(Decision& decision, const Request& request) const {
-  const Rule* const rule = matching_rule(request);
-  const std::optional<std::size_t> segment =
-      rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
-  if (segment) {
-    const std::size_t whole =
-        request.collective == Collective::allreduce ? request.bytes / static_cast<std::size_t>(ranks_) : request.bytes;
-    if (*segment > 0)
-      decision.segments =
-          static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
-  } else if (settings_.pace == Pace::window && decision.file != nullptr && decision.file->pattern.in_order) {
-    decision.segments =
-        static_cast<int>(std::clamp<std::size_t>(request.bytes / k_window_segment_bytes, 1, k_most_segments));
-  } else if (decision.file != nullptr) {
-    const Machine& machine = settings_.machine;
-    const Port port = Placement{node_of_, {}}.nodes() == 1 ? Port{machine.overhead, machine.bandwidth_node}
-                                                           : Port{machine.overhead, machine.bandwidth_network};
-    if (settings_.pace == Pace::free)
-      decision.segments = segments_for(decision.file->pattern, decision.file->program.shape(),
-                                       static_cast<double>(request.bytes), port);
+// Ranks may differ in in_place.
+Comm::Served& Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
+  const bool in_place = call.in_place != 0 && collective != Collective::bcast;
+  const PlanKey key{decision.algorithm, decision.file,          decision.options, collective, rank_,
+                    ranks_,             rooted(collective) ? call.root : 0, in_place};
+  if (const auto found = served_.find(key); found != served_.end()) {
+    found->second.used = ++clock_;
+    return found->second;
   }
-  if (decision.file != nullptr && !decision.file->pattern.in_order) decision.order = SegmentOrder::op_by_op;
-  if (decision.segments > 1 && rank_ == 0)
-    say(1, fmt::format("{} of {} bytes: {} segments", name(request.collective), request.bytes, decision.segments));
-}
-
-const Rule* Comm::matching_rule(const Request& request) const {
-  if (!rules_) return nullptr;
-  const Placement placement{node_of_, {}};
-  return rules_->match({request.collective, ranks_, placement.ranks_per_node() == 1, placement.nodes() == 1,
-                        settings_.topology, request.bytes});
-}
-
-// A parameter goes before a rule, a rule before schedules of folders, those before the model.
-Comm::Decision Comm::decided(Collective collective, const Request& request) {
-  const Forced& forced = settings_.forced[index_of(collective)];
-  if (forced.kind != Forced::Kind::automatic) return decided_by(forced, "parameter", request);
-  if (const Rule* rule = matching_rule(request); rule != nullptr && rule->choice.kind != Forced::Kind::automatic) {
-    return decided_by(rule->choice, rule->place, request);
+  if (served_.size() >= k_most_plans) forget_oldest();
+  Shape shape{collective, ranks_, 1, key.root};
+  bool in_place_safe = decision.file != nullptr && decision.file->proof.in_place;
+  if (decision.file == nullptr) {
+    shape.chunks = decision.algorithm->chunks(shape, decision.options);
+    in_place_safe = decision.algorithm->properties && decision.algorithm->properties(shape, decision.options).in_place;
   }
-  if (auto decision = decided_by_folder(request)) return *std::move(decision);
-  const Candidate chosen = chooser_->choose(request);
-  say_decision(request, chosen.name, fmt::format("model, predicted {:.3g} us", chosen.seconds * 1e6));
-  return {chosen.algorithm, nullptr, chosen.options, chosen.name, 1};
+  Served made;
+  made.plan = PlanCache::of_process().plan(key, [&] {
+    auto program = decision.file != nullptr ? decision.file->program
+                                            : std::make_shared<const Program>(
+                                                  decision.algorithm->program(shape, rank_, decision.options));
+    const bool in_order = decision.file == nullptr || decision.file->pattern.in_order;
+    return std::make_shared<SharedPlan>(std::move(program), in_place && in_place_safe, in_order);
+  });
+  made.in_place = in_place;
+  made.copies_input = in_place && !in_place_safe;
+  made.on_lanes = settings_.own_lanes && on_lanes(collective, call, decision, made.plan->program());
+  made.independent = decision.file != nullptr ? decision.file->proof.independent : made.plan->is_independent();
+  made.row = row_of(decision.algorithm);
+  made.used = ++clock_;
+  return served_.insert_or_assign(key, std::move(made)).first->second;
 }
 
-Comm::Decision Comm::decided_by(const Forced& choice, const std::string& source, const Request& request) {
-  if (choice.kind == Forced::Kind::file) return decided_by_file(choice.path, source, request);
-  if (choice.kind == Forced::Kind::fallback) {
-    say_decision(request, "fallback", source);
-    return {nullptr, nullptr, {}, "fallback", 1};
-  }
-  const Candidate chosen = chooser_->price(*choice.algorithm, choice.over(options_), request);
-  if (!chosen.excluded.empty()) {
-    // An operation's properties may differ from call to call, what the shape refuses does not.
-    decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, chosen.excluded));
-    return {nullptr, nullptr, {}, chosen.name, 1};
-  }
-  say_decision(request, chosen.name, fmt::format("{}, predicted {:.3g} us", source, chosen.seconds * 1e6));
-  return {chosen.algorithm, nullptr, chosen.options, chosen.name, 1};
+void Comm::forget_oldest() {
+  const auto oldest = std::ranges::min_element(served_, {}, [](const auto& entry) { return entry.second.used; });
+  for (const auto& ready : oldest->second.ready)
+    for (auto& of_collective : recent_)
+      for (Recent& entry : of_collective) entry.valid = entry.valid && entry.ready != ready.get();
+  served_.erase(oldest);
 }
 
-std::optional<Comm::Decision> Comm::decided_by_folder(const Request& request) {
-  if (settings_.schedules.empty() || request.bytes < settings_.schedules_from_bytes) return std::nullopt;
-  std::vector<FiledSchedules::Remark> remarks;
-  const std::string path = filed_.path(request.collective, request.root, agreement_, &remarks);
-  for (const FiledSchedules::Remark& remark : remarks) say(remark.level, remark.line);
-  if (path.empty()) return std::nullopt;
-  std::string fault;
-  const LoadedProgram* const loaded =
-      files_.load(path, wanted_of(request, filed_.places().rank_at), agreement_, &fault);
-  if (loaded == nullptr) {
-    if (!fault.empty()) say(0, fmt::format("{}: {}; the model decides", name(request.collective), fault));
-    filed_.forget(request.collective, request.root);
-    return std::nullopt;
+// Collective when asked for a plan for the first time, which happens on all ranks at once; so does forgetting. A rank
+// that takes the short way of an equal call has asked for that plan, as all others have.
+bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Decision& decision,
+                    const Program& program) {
+  const std::string plan = fmt::format("{} {} {}", name(collective), decision.name, rooted(collective) ? call.root : 0);
+  if (!lanes_.knows(plan) && lanes_.is_full()) {
+    lanes_.forget();
+    while (!served_.empty()) forget_oldest();
   }
-  if (const std::string unfit = unfit_for(loaded->properties, request); !unfit.empty()) {
-    if (rank_ == 0) say(1, fmt::format("{}: {} {}; the model decides", name(request.collective), path, unfit));
-    return std::nullopt;
-  }
-  // The same file may also be forced, with rank r in place r.
-  const std::string called = "file:" + path + (filed_.places().in_order ? "" : " by host");
-  say_decision(request, called, "found by topology and placement");
-  return Decision{nullptr, loaded, {}, called, 1};
+  CommLanes::Remark remark;
+  const bool by_lanes = lanes_.serve(settings_, plan, program, selector_.node_of(), &remark);
+  if (!remark.line.empty()) voice_.say(remark.level, remark.line);
+  return by_lanes;
 }
 
-ScheduleFiles::Wanted Comm::wanted_of(const Request& request, std::span<const Rank> rank_at) const {
-  return {request.collective, rank_, ranks_, rank_at, settings_.pace == Pace::steps};
-}
-
-Comm::Decision Comm::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
-  std::string fault;
-  const LoadedProgram* const loaded = files_.load(path, wanted_of(request, {}), agreement_, &fault);
-  Decision decision{nullptr, loaded, {}, "file:" + path, 1};
-  if (loaded == nullptr) {
-    if (!fault.empty()) say(0, fmt::format("{}: {}; using {}", name(request.collective), fault, previous()));
-    declined_[index_of(request.collective)] = true;
-    return decision;
+Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const Decision& decision) {
+  Served& plan = served(collective, call, decision);
+  const Request request = request_of(collective, call);
+  const Manner manner = selector_.manner_of(decision, request);
+  Binding binding;
+  binding.count = call.count;
+  binding.element_size = call.element_size;
+  binding.counts = counts_of(call, ranks_);
+  binding.segments = manner.segments;
+  binding.order = manner.order;
+  binding.pace = manner.pace;
+  binding.window = manner.window;
+  binding.independent = plan.independent;
+  binding.stretch = selector_.nodes() == 1 ? k_no_stretch : k_stretch;
+  const auto known = std::ranges::find_if(plan.ready, [&](const auto& ready) { return ready->bound->is_for(binding); });
+  if (known != plan.ready.end()) {
+    std::rotate(plan.ready.begin(), known, known + 1);
+    return *plan.ready.front();
   }
-  const Rank root = loaded->program.shape().root;
-  const std::string unfit = rooted(request.collective) && root != request.root
-                                ? fmt::format("has root {}, the call {}", root, request.root)
-                                : unfit_for(loaded->properties, request);
-  if (!unfit.empty()) {
-    decline_once(request.collective, fmt::format("{} {}", path, unfit));
-    decision.file = nullptr;
-    return decision;
+  if (manner.segments > 1 && voice_.heard(1))
+    voice_.say(1, fmt::format("{} of {} bytes: {} segments", name(collective), request.bytes, manner.segments));
+  say_empty_chunks(plan, call);
+  if (plan.ready.size() >= k_most_sizes) {
+    for (auto& of_collective : recent_)
+      for (Recent& entry : of_collective) entry.valid = entry.valid && entry.ready != plan.ready.back().get();
+    plan.ready.pop_back();
   }
-  say_decision(request, decision.name, source);
-  return decision;
+  auto made = std::make_unique<Ready>(plan.plan->bind(binding), plan.row);
+  made->input_in_output = plan.in_place || collective == Collective::bcast;
+  made->on_lanes = plan.on_lanes;
+  const Shape& shape = plan.plan->program().shape();
+  if (plan.copies_input && shape.input_chunks(rank_) > 0) made->copied_bytes = layout_of(shape, call).input_bytes(rank_);
+  count(*made, call);
+  execution_.prepare(*made->bound);
+  plan.ready.insert(plan.ready.begin(), std::move(made));
+  return *plan.ready.front();
 }
 
-void Comm::decline_once(Collective collective, const std::string& line) {
-  bool& said = said_[index_of(collective)];
-  if (rank_ == 0 && !said) say(0, fmt::format("{}: {}; using {}", name(collective), line, previous()));
-  said = true;
+// What a run adds to the counters.
+void Comm::count(Ready& ready, const colltopo_call& call) const {
+  const std::vector<int>& node_of = selector_.node_of();
+  unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
+  ready.bound->for_each_send([&](Rank peer, std::size_t messages, std::size_t bytes) {
+    if (node_of[static_cast<std::size_t>(peer)] == node_of[static_cast<std::size_t>(rank_)]) return;
+    messages_between_nodes += messages;
+    bytes_between_nodes += bytes;
+  });
+  std::array<unsigned long long, k_fixed_counters> per_run{};
+  const auto adds = [&](Counter counter, unsigned long long by) { per_run[static_cast<std::size_t>(counter)] = by; };
+  adds(Counter::calls, 1);
+  adds(Counter::plan_hits, 1);
+  adds(Counter::bytes, largest_shard(call, ranks_) * call.element_size);
+  adds(Counter::messages, ready.bound->messages());
+  adds(Counter::bytes_sent, ready.bound->bytes_sent());
+  adds(Counter::messages_between_nodes, messages_between_nodes);
+  adds(Counter::bytes_between_nodes, bytes_between_nodes);
+  if (ready.on_lanes) adds(Counter::messages_on_lanes, ready.bound->messages());
+  ready.tally.bind(per_run);
 }
 
-void Comm::say_decision(const Request& request, const std::string& what, const std::string& source) const {
-  if (rank_ != 0 || settings_.verbose == 0) return;
-  say(1, fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({})", name(request.collective), request.bytes, ranks_,
-                     Placement{node_of_, {}}.nodes(), what, source));
+// Every call comes through here: what few need is out of line.
+inline int Comm::run_ready(Collective collective, const colltopo_call& call, Ready& ready) {
+  Call bound{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), call.reduce,
+             call.reduce_context};
+  if (ready.input_in_output) {
+    bound.input = bound.output;
+    if (collective == Collective::allgather)
+      bound.input += static_cast<std::size_t>(rank_) * call.count * call.element_size;
+  }
+  transport_.serve(collective);
+  Transport& transport = ready.on_lanes ? static_cast<Transport&>(*lanes_.transport()) : transport_;
+  const int code = ready.bound->arena_bytes() + ready.copied_bytes == 0 && !ready.on_lanes
+                       ? execution_.run(*ready.bound, transport, nullptr, bound)
+                       : run_with_memory(collective, transport, bound, ready);
+  ready.tally.ran();
+  if (voice_.heard(2)) [[unlikely]]
+    say_call(collective, call, ready);
+  return code;
+}
+
+int Comm::run_with_memory(Collective, Transport& transport, const Call& call, Ready& ready) {
+  const std::size_t arena_bytes = aligned(ready.bound->arena_bytes());
+  Arena::Block memory = arena_.lease(arena_bytes + ready.copied_bytes);
+  Call bound = call;
+  if (ready.copied_bytes > 0) {
+    std::memcpy(memory.data() + arena_bytes, call.input, ready.copied_bytes);
+    bound.input = memory.data() + arena_bytes;
+  }
+  const int code = execution_.run(*ready.bound, transport, memory.data(), bound);
+  if (code != 0 && execution_.gave_up())
+    keep_for_ever(std::move(memory));
+  else
+    arena_.give_back(std::move(memory));
+  if (ready.on_lanes && code == 0) lanes_.transport()->settle();
+  return code;
+}
+
+// Schedules of many chunks are made for large shards; whoever runs them on small ones should know. Said once per plan.
+void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
+  const Shape& shape = served.plan->program().shape();
+  const std::size_t elements = largest_shard(call, ranks_);
+  const bool shards = shape.collective == Collective::alltoall || shape.collective == Collective::allgather ||
+                      shape.collective == Collective::reduce_scatter;
+  const auto chunks = static_cast<std::size_t>(shards ? shape.chunks : shape.classes());
+  if (!voice_.heard(1) || served.said_empty_chunks || elements == 0 || elements >= chunks) return;
+  served.said_empty_chunks = true;
+  voice_.say(1, fmt::format("{}: {} chunks per {}, which has {} elements: at least {} chunks are empty, and messages of "
+                            "nothing but these are not sent",
+                            name(shape.collective), chunks, shards ? "shard" : "vector", elements, chunks - elements));
+}
+
+void Comm::say_call(Collective collective, const colltopo_call& call, const Ready& ready) const {
+  voice_.say(2, fmt::format("{} of {} elements of {} bytes: {} messages, {} bytes sent", name(collective), call.count,
+                            call.element_size, ready.bound->messages(), ready.bound->bytes_sent()));
 }
 
 std::size_t Comm::memory_bytes() const {
-  std::size_t bytes = sizeof(*this) + copied_input_.capacity() + node_of_.capacity() * sizeof(int) +
-                      decisions_.size() * sizeof(Decision);
-  for (const auto& [key, served] : plans_)
-    bytes += key.size() + served->plan.memory_bytes() + served->execution.memory_bytes();
+  std::size_t bytes = sizeof(*this) + selector_.memory_bytes() + arena_.idle_bytes() + execution_.memory_bytes();
+  for (const auto& [key, served] : served_)
+    bytes += sizeof(key) + sizeof(served) + served.plan->memory_bytes() + served.ready.size() * sizeof(Ready);
   return bytes;
 }
 

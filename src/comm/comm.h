@@ -1,31 +1,27 @@
-// One rank's side of a communicator: decides which schedule serves a call, keeps its plan, runs it.
+// One rank's side of a communicator: joins what decides (Selector), what is made (PlanCache) and what runs (Execution).
 #pragma once
 
 #include <array>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
-#include "colltopo/choice.h"
+#include "colltopo/arena.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
 #include "comm/comm_lanes.h"
 #include "comm/counters.h"
-#include "comm/filed_schedules.h"
-#include "comm/rules.h"
-#include "comm/schedule_files.h"
+#include "comm/plan_cache.h"
+#include "comm/selector.h"
 #include "comm/settings.h"
+#include "comm/voice.h"
 #include "transport/callbacks.h"
 
 namespace colltopo {
 
-constexpr std::size_t index_of(Collective collective) { return static_cast<std::size_t>(collective); }
 /// Elements.
 std::size_t largest_shard(const colltopo_call& call, Rank ranks);
-std::string group_text(std::span<const int> group_of);
-std::string group_text(const AlgorithmOptions& options);
 
 class Comm {
  public:
@@ -38,104 +34,72 @@ class Comm {
   bool serves(Collective collective, const colltopo_call& call);
   void passed_on() noexcept { fallbacks_.add(); }
   std::size_t memory_bytes() const;
-  void say(int level, const std::string& line) const noexcept;
 
  private:
-  /// A plan in the cache, and how to run it.
-  struct Served {
-    Served(Program program, PlanOptions options, Transport& transport, std::size_t row)
-        : plan(std::move(program), options), execution(plan, transport), tally(row) {}
-    Plan plan;
-    Execution execution;
+  /// A plan at one size, ready to run.
+  struct Ready {
+    Ready(std::shared_ptr<const Bound> of, std::size_t row) : bound(std::move(of)), tally(row) {}
+    std::shared_ptr<const Bound> bound;
     Tally tally;
-    bool stepped = true;  // may run step by step
-    bool said_empty_chunks = false;
+    std::size_t copied_bytes = 0;  // of the input: MPI_IN_PLACE with a program that is not in-place safe
     bool input_in_output = false;
-    bool copies_input = false;  // MPI_IN_PLACE with a program that is not in-place safe
-    bool on_lanes = false;      // by endpoints of our own
+    bool on_lanes = false;  // by endpoints of our own
   };
-  /// What was decided for calls of one size.
-  struct Decision {
-    const Algorithm* algorithm = nullptr;
-    const LoadedProgram* file = nullptr;  // both null: declined
-    AlgorithmOptions options;
-    std::string name;
-    int segments = 1;
-    SegmentOrder order = SegmentOrder::slot_by_slot;
+  /// A plan, and the sizes that it was used at last.
+  struct Served {
+    std::shared_ptr<SharedPlan> plan;
+    std::vector<std::unique_ptr<Ready>> ready;  // last used first
+    bool in_place = false, copies_input = false, on_lanes = false, independent = false;
+    bool said_empty_chunks = false;
+    std::size_t row = 0;
+    unsigned long long used = 0;  // when
   };
-  /// The last call of a collective, for the common case of many equal ones.
+  /// A call that was made before, for the common case of many equal ones.
   struct Recent {
     std::size_t count = 0, element_size = 0;
     int root = 0, op_properties = 0, in_place = 0;
     bool valid = false;
-    Served* served = nullptr;  // null: declined
+    bool previous_is_wrong = false;
+    std::vector<std::size_t> counts;  // [rank], or empty
+    Ready* ready = nullptr;           // null: declined
 
-    bool equals(const colltopo_call& call) const noexcept {
-      return valid && call.counts == nullptr && count == call.count && element_size == call.element_size &&
-             root == call.root && op_properties == call.op_properties && in_place == call.in_place;
-    }
+    bool equals(const colltopo_call& call) const noexcept;
   };
-  struct DecisionKey {
-    Collective collective;
-    std::size_t bytes, element_size;
-    int root, op_properties;
-    friend bool operator==(const DecisionKey&, const DecisionKey&) = default;
-  };
-  struct DecisionHash {
-    std::size_t operator()(const DecisionKey& key) const;
-  };
+  static constexpr std::size_t k_recent = 8;  // per collective
+  static constexpr std::size_t k_most_plans = 64;
+  static constexpr std::size_t k_most_sizes = 8;
 
-  /// What lines call the previous implementation.
-  const char* previous() const noexcept;
-  bool would_serve(Collective collective, const colltopo_call& call);
-  void first_call();
-  void agree_on_settings();
-  /// Who shares a node, and who a group; false when some rank could not find out, or ranks found different places.
-  bool find_places();
-  void fit_topology();
-  const Decision& decide(Collective collective, const colltopo_call& call);
-  Decision decided(Collective collective, const Request& request);
-  /// The choice of a parameter or rule (`source`).
-  Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
-  /// By a file out of the folders of the setting `schedules`; nothing when none serves the request.
-  std::optional<Decision> decided_by_folder(const Request& request);
-  ScheduleFiles::Wanted wanted_of(const Request& request, std::span<const Rank> rank_at) const;
-  Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
-  void cut(Decision& decision, const Request& request) const;
-  const Rule* matching_rule(const Request& request) const;
-  void load_rules(std::string* fault, long long* checksum);
-  void decline_once(Collective collective, const std::string& line);
-  void say_decision(const Request& request, const std::string& what, const std::string& source) const;
-  Served* served(Collective collective, const colltopo_call& call, const Decision& decision);
-  Program program_of(Collective collective, int root, const Decision& decision, bool& in_place_safe);
-  bool on_lanes(const std::string& plan, const Program& program);
+  Recent& recent(Collective collective, const colltopo_call& call) noexcept;
+  void settle();
+  Request request_of(Collective collective, const colltopo_call& call) const;
+  /// The decision if the call is to be served.
+  const Decision* decide(Collective collective, const colltopo_call& call);
+  bool copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const;
+  Served& served(Collective collective, const colltopo_call& call, const Decision& decision);
+  Ready& ready(Collective collective, const colltopo_call& call, const Decision& decision);
+  void forget_oldest();
+  bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
   int run_other(Collective collective, const colltopo_call& call);
-  int run_bound(Collective collective, const colltopo_call& call, Served& served);
-  const std::byte* input_in_output(Collective collective, const colltopo_call& call, const Served& served);
-  void say_call(Collective collective, const colltopo_call& call, const Served& served) const;
-  void keep_for_ever(const Served& served);
-  void bind(Served& served, const colltopo_call& call, const Decision& decision);
+  int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
+  int run_with_memory(Collective collective, Transport& transport, const Call& call, Ready& ready);
+  void count(Ready& ready, const colltopo_call& call) const;
+  void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
   void say_empty_chunks(Served& served, const colltopo_call& call) const;
 
   Rank rank_, ranks_;
   colltopo_callbacks callbacks_;
+  Voice voice_;
   CallbackTransport transport_;
   Settings settings_;
-  bool ready_ = false;
-  std::array<bool, k_collectives> declined_{};  // for ever
-  std::array<bool, k_collectives> said_{};
-  std::vector<int> node_of_;
-  AlgorithmOptions options_;  // the groups found
-  std::shared_ptr<Chooser> chooser_;
-  std::array<Recent, k_collectives> recent_;
-  std::unordered_map<DecisionKey, Decision, DecisionHash> decisions_;
   Agreement agreement_;
+  Selector selector_;
   CommLanes lanes_;
-  std::unordered_map<std::string, std::unique_ptr<Served>> plans_;
-  ScheduleFiles files_;
-  FiledSchedules filed_;
-  std::optional<Rules> rules_;
-  std::vector<std::byte> copied_input_;
+  bool settled_ = false;
+  std::array<std::array<Recent, k_recent>, k_collectives> recent_;
+  std::unordered_map<PlanKey, Served, PlanKeyHash> served_;
+  unsigned long long clock_ = 0;
+  Arena arena_;
+  Execution execution_;  // of blocking calls, which come one after the other
   Fallbacks fallbacks_;
 };
 

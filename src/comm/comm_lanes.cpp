@@ -25,8 +25,8 @@ bool CommLanes::serve(const Settings& settings, const std::string& plan, const P
   return plans_.emplace(plan, by_lanes).first->second;
 }
 
-bool CommLanes::all_good(std::string fault, long long checksum, Remark* remark) {
-  if (agreement_.all_good(&fault, checksum)) return true;
+bool CommLanes::all_good(std::string fault, Remark* remark) {
+  if (agreement_.all_good(&fault)) return true;
   if (!fault.empty()) *remark = {0, fmt::format("{}; using MPI's messages (transport pml)", fault)};
   return false;
 }
@@ -70,7 +70,7 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
         LaneTransport::Place{rank_, ranks_, 0, callbacks_.transport_error, callbacks_.truncation_error, &node_of},
         lent_);
   }
-  if (!all_good(fault, 0, remark)) {
+  if (!all_good(fault, remark)) {
     transport_.reset();
     return;
   }
@@ -79,7 +79,7 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
   if (number_ < 0)
     fault = fmt::format("{} communicators have been numbered, no more can be", k_most_tagged_communicators);
   if (number_ >= 0) exchange_addresses(&fault);
-  if (!all_good(fault, 0, remark)) {
+  if (!all_good(fault, remark)) {
     transport_.reset();
     return;
   }
@@ -109,8 +109,8 @@ bool CommLanes::wire(const Settings& settings, const std::string& plan, const Pr
     fault = fmt::format("{}: rank {} has messages on lane {}, but lanes '{}' has {} (shared: one lane for all)",
                         plan.substr(0, plan.find(' ')), rank_, beyond, settings.lanes.text, settings.lanes.lanes());
   // After this, all are here: what follows waits for nobody who is still at work elsewhere.
-  if (!all_good(fault, 0, remark)) return false;
-  if (!all_good(transport_->wire(program, settings.connect_timeout_s), 0, remark)) {
+  if (!all_good(fault, remark)) return false;
+  if (!all_good(transport_->wire(program, settings.connect_timeout_s), remark)) {
     broken_ = true;
     return false;
   }

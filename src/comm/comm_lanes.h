@@ -9,7 +9,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "comm/schedule_files.h"
+#include "colltopo/colltopo.h"
+#include "comm/agreement.h"
 #include "comm/settings.h"
 #include "transport/callbacks.h"
 #include "transport/lane_transport.h"
@@ -51,7 +52,7 @@ class CommLanes {
   /// Ends the making of connections: a rank that leaves while a peer's end of one is not done leaves it so.
   void settle();
   /// Agrees that no rank has a fault; else says it on the rank that has.
-  bool all_good(std::string fault, long long checksum, Remark* remark);
+  bool all_good(std::string fault, Remark* remark);
 
   Rank rank_, ranks_;
   const colltopo_callbacks& callbacks_;

@@ -9,7 +9,7 @@
 
 #include "colltopo/colltopo.h"
 #include "colltopo/placement.h"
-#include "comm/schedule_files.h"
+#include "comm/agreement.h"
 #include "comm/settings.h"
 
 namespace colltopo {

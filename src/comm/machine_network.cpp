@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "colltopo/error.h"
+#include "comm/agreement.h"
 
 namespace colltopo {
 
@@ -28,22 +29,42 @@ std::optional<std::vector<NodeId>> in_order(const Topology& network, std::span<c
 
 }  // namespace
 
-std::shared_ptr<const Topology> machine_network(const std::string& text) {
-  static auto* const mutex = new std::mutex;
-  static auto* const networks = new std::map<std::string, std::shared_ptr<const Topology>>;
-  const std::lock_guard lock(*mutex);
-  std::shared_ptr<const Topology>& network = (*networks)[text];
-  if (network != nullptr) return network;
-  if (const std::size_t end = end_of_file_name(text); end > 0) {
-    std::ifstream in(text.substr(0, end));
-    Topology read = read_topology(in, text.substr(0, end));
-    network = std::make_shared<const Topology>(
-        end == text.size() ? std::move(read) : modified(std::move(read), text.substr(end + 1), text));
-  } else {
-    network = std::make_shared<const Topology>(topology_of(text));
-  }
-  return network;
+namespace {
+
+struct MachineNetwork {
+  std::shared_ptr<const Topology> network;
+  long long checksum = 0;
+};
+
+MachineNetwork machine_of(const std::string& text) {
+  const std::size_t end = end_of_file_name(text);
+  if (end == 0) return {std::make_shared<const Topology>(topology_of(text)), checksum_of(text)};
+  const std::string path = text.substr(0, end);
+  std::ifstream file(path);
+  std::ostringstream contents;
+  contents << file.rdbuf();
+  std::istringstream in(std::move(contents).str());
+  Topology read = read_topology(in, path);
+  const long long checksum = checksum_of(in.str());
+  return {std::make_shared<const Topology>(end == text.size() ? std::move(read)
+                                                               : modified(std::move(read), text.substr(end + 1), text)),
+          checksum};
 }
+
+const MachineNetwork& machine(const std::string& text) {
+  static auto* const mutex = new std::mutex;
+  static auto* const machines = new std::map<std::string, MachineNetwork>;
+  const std::lock_guard lock(*mutex);
+  MachineNetwork& machine = (*machines)[text];
+  if (machine.network == nullptr) machine = machine_of(text);
+  return machine;
+}
+
+}  // namespace
+
+std::shared_ptr<const Topology> machine_network(const std::string& text) { return machine(text).network; }
+
+long long machine_checksum(const std::string& text) { return text.empty() ? 0 : machine(text).checksum; }
 
 std::vector<std::string> listed_hosts(const std::string& setting) {
   std::vector<std::string> hosts;

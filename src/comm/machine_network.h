@@ -15,6 +15,9 @@ namespace colltopo {
 /// A topology file's or a spec's topology; read once per process. Throws Error.
 std::shared_ptr<const Topology> machine_network(const std::string& text);
 
+/// Of the text of a topology file, or of a spec; 0 when there is none. Read with the topology, once per process.
+long long machine_checksum(const std::string& text);
+
 /// Names of hosts in the topology's order: the setting `hosts`, a file with one name per line (as a host file of
 /// mpirun: what follows the name is not looked at) or a list "node1,node2". Throws Error naming the file.
 std::vector<std::string> listed_hosts(const std::string& setting);

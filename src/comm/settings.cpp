@@ -155,16 +155,13 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view n, std::string_view v) {
          s.segment_bytes = v == "auto" ? std::nullopt : std::optional(byte_count(n, v));
        }},
-      {{"pace", "free",
-        "free: every message as soon as it may start; steps: step by step; window:N: no flow of a rank more than N "
-        "segments ahead of its others"},
-       [](Settings& s, std::string_view n, std::string_view v) {
-         constexpr std::string_view k_window = "window:";
-         if (v != "free" && v != "steps" && !v.starts_with(k_window))
-           throw Error(fmt::format("pace is '{}'; must be free, steps or window:N", v));
-         s.pace = v == "steps" ? Pace::steps : v == "free" ? Pace::free : Pace::window;
-         s.window = s.pace == Pace::window ? whole_number(n, v.substr(k_window.size()), 1, 1 << 20) : 0;
+      {{"pace", "free", "free: every message as soon as it may start; steps: step by step"},
+       [](Settings& s, std::string_view, std::string_view v) {
+         if (v != "free" && v != "steps") throw Error(fmt::format("pace is '{}'; must be free or steps", v));
+         s.pace = v == "steps" ? Pace::steps : Pace::free;
        }},
+      {{"window", "64", "messages that a rank has under way at most, each way, where any order is right"},
+       [](Settings& s, std::string_view n, std::string_view v) { s.machine.window = whole_number(n, v, 1, 1 << 20); }},
       {{"transport", "pml", "pml: the MPI library's messages; ucx: UCX endpoints of its own, one per peer and lane"},
        [](Settings& s, std::string_view, std::string_view v) {
          if (v != "pml" && v != "ucx") throw Error(fmt::format("transport is '{}'; must be pml or ucx", v));

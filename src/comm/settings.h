@@ -9,7 +9,7 @@
 
 #include "colltopo/choice.h"
 #include "colltopo/colltopo.h"
-#include "colltopo/execution.h"
+#include "colltopo/bound.h"
 #include "comm/forced.h"
 #include "transport/lane_setting.h"
 
@@ -34,7 +34,6 @@ struct Settings {
   std::string rules;                         // path of a rules file
   std::optional<std::size_t> segment_bytes;  // nothing: as the schedule asks for
   Pace pace = Pace::free;
-  int window = 0;          // slots, with Pace::window
   bool own_lanes = false;  // transport is ucx
   LaneSetting lanes;
   double connect_timeout_s = 10;

@@ -1,11 +1,9 @@
-// What an execution works out once per shape of call: where every message and move lies, what each waits for, and the
-// order in which they may start.
+// What is worked out once per shape of call: where every message and move lies, what each waits for, and the order in
+// which they may start.
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 
-#include "colltopo/execution.h"
-#include "execution/straight_line.h"
+#include "colltopo/bound.h"
 
 namespace colltopo {
 
@@ -16,122 +14,188 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + k_alignment -
 
 bool is_message(Action action) { return action == Action::send || action == Action::recv; }
 
+Layout layout_of(const Shape& shape, const Binding& binding) {
+  return binding.counts.empty() ? Layout(shape, binding.count, binding.element_size, binding.segments)
+                                : Layout(shape, binding.counts, binding.element_size, binding.segments);
+}
+
 }  // namespace
 
-bool Execution::bind(const Binding& binding) {
-  if (is_bound_ && binding.count == bound_.count && binding.element_size == bound_.element_size &&
-      binding.segments == bound_.segments && binding.order == bound_.order && binding.pace == bound_.pace &&
-      binding.window == bound_.window && binding.stretch == bound_.stretch &&
-      std::ranges::equal(binding.counts, bound_counts_)) {
-    return false;
-  }
-  is_bound_ = false;
-  bound_counts_.assign(binding.counts.begin(), binding.counts.end());
-  bound_ = binding;
-  bound_.counts = bound_counts_;
-  segments_ = static_cast<std::uint32_t>(binding.segments);
+Bound::Bound(std::shared_ptr<const Plan> plan, const Binding& binding)
+    : plan_(std::move(plan)),
+      binding_(binding),
+      counts_(binding.counts.begin(), binding.counts.end()),
+      segments_(static_cast<std::uint32_t>(binding.segments)) {
+  binding_.counts = counts_;
   place_messages();
+  hold_back();
+  place_staging();
   chain_messages();
   count_waits();
-  number_stages();
   straighten();
-  is_bound_ = true;
-  return true;
 }
 
-// Slots that follow each other lie next to each other, so that a run of slots is contiguous.
-std::size_t Execution::place_slots(int segment, std::size_t base, const Layout& layout) {
-  slot_offsets_.clear();
-  Chunk previous = -2;
-  for (const Chunk slot : plan_.slots()) {
-    if (slot != previous + 1) base = aligned(base);
-    slot_offsets_.push_back(base);
-    base += layout.bytes(slot % plan_.program().shape().classes(), segment);
-    previous = slot;
-  }
-  return aligned(base);
+bool Bound::is_for(const Binding& b) const {
+  return b.count == binding_.count && b.element_size == binding_.element_size && b.segments == binding_.segments &&
+         b.order == binding_.order && b.pace == binding_.pace && b.window == binding_.window &&
+         b.independent == binding_.independent && b.stretch == binding_.stretch && b.part == binding_.part &&
+         std::ranges::equal(b.counts, counts_);
 }
 
-void Execution::append_pieces(std::span<const Run> runs, int segment, const Layout& layout) {
-  const Rank rank = plan_.program().rank();
-  const Shape& shape = plan_.program().shape();
+void Bound::append_pieces(std::span<const PlacedRun> stretches, const Slice& slice, std::size_t scratch) {
+  const Rank rank = plan_->program().rank();
   const std::size_t begin = pieces_.size();
-  for (const Run& run : runs) {
-    const std::size_t slot = run.buffer == Buffer::scratch ? plan_.slot_index(run.first) : 0;
-    for (Chunk i = 0; i < run.count; ++i) {
-      const Chunk chunk = run.first + i;
-      const std::size_t bytes = layout.bytes(size_class(shape, rank, run.buffer, chunk), segment);
-      if (bytes == 0) continue;
-      const std::size_t offset = run.buffer == Buffer::input    ? layout.input_offset(rank, chunk, segment)
-                                 : run.buffer == Buffer::output ? layout.output_offset(rank, chunk, segment)
-                                                                : slot_offsets_[slot + static_cast<std::size_t>(i)];
-      Piece* last = pieces_.size() > begin ? &pieces_.back() : nullptr;
-      if (last != nullptr && last->buffer == run.buffer && last->offset + last->bytes == offset) {
-        last->bytes += bytes;
-      } else {
-        pieces_.push_back({run.buffer, offset, bytes});
-      }
+  const auto append = [&](Buffer buffer, std::size_t offset, std::size_t bytes) {
+    Piece* const last = pieces_.size() > begin ? &pieces_.back() : nullptr;
+    if (last != nullptr && last->buffer == buffer && last->offset + last->bytes == offset)
+      last->bytes += bytes;
+    else
+      pieces_.push_back({buffer, offset, bytes});
+  };
+  for (const PlacedRun& stretch : stretches) {
+    if (stretch.buffer != Buffer::scratch) {
+      slice.for_each_part(rank, {stretch.buffer, stretch.first, stretch.count},
+                          [&](std::size_t offset, std::size_t bytes) { append(stretch.buffer, offset, bytes); });
+      continue;
+    }
+    const std::size_t first = slice.slot_offset(stretch.first);
+    const std::size_t bytes = slice.slot_offset(stretch.first + stretch.count) - first;
+    const std::size_t origin = stretch.origin == stretch.first ? first : slice.slot_offset(stretch.origin);
+    if (plan_->options().compact)
+      append(Buffer::scratch, scratch + static_cast<std::size_t>(stretch.unit) * slice.unit_bytes() + first - origin,
+             bytes);
+    else if (bytes > 0)
+      append(Buffer::scratch, scratch + first, bytes);
+  }
+}
+
+void Bound::place_segment(std::uint32_t segment, const Slice& slice, std::size_t scratch) {
+  const Program& program = plan_->program();
+  for (std::uint32_t i = 0; i < plan_->size(); ++i) {
+    const Op op = program.op(i);
+    Instance& instance = instances_[i * segments_ + segment];
+    instance.action = op.action;
+    instance.lane = op.lane;
+    instance.peer = op.peer;
+    instance.op = i;
+    instance.segment = segment;
+    instance.next = instance.behind = instance.parts = k_no_instance;
+    instance.stage = k_no_stage;
+    instance.staging = k_none;
+    instance.source = static_cast<std::uint32_t>(pieces_.size());
+    append_pieces(plan_->source(i), slice, scratch);
+    instance.source_end = instance.target = static_cast<std::uint32_t>(pieces_.size());
+    append_pieces(plan_->target(i), slice, scratch);
+    instance.target_end = static_cast<std::uint32_t>(pieces_.size());
+    const bool receives = op.action == Action::recv;
+    const std::uint32_t begin = receives ? instance.target : instance.source;
+    const std::uint32_t end = receives ? instance.target_end : instance.source_end;
+    instance.bytes = 0;
+    for (std::uint32_t p = begin; p < end; ++p) instance.bytes += pieces_[p].bytes;
+    ++actions_[static_cast<std::size_t>(op.action)];
+    if (!is_message(op.action)) continue;
+    if (end - begin > 1) instance.staging = 0;  // place_staging() says where
+    if (instance.bytes > binding_.part) instance.parts = long_messages_++;
+    if (op.action == Action::send && instance.bytes > 0) {
+      messages_ += parts_of(instance);
+      bytes_sent_ += instance.bytes;
     }
   }
 }
 
-void Execution::place_messages() {
-  const Program& program = plan_.program();
-  const int segments = bound_.segments;
-  const Layout layout = bound_counts_.empty() ? Layout(program.shape(), bound_.count, bound_.element_size, segments)
-                                              : Layout(program.shape(), bound_counts_, bound_.element_size, segments);
-  pieces_.clear();
-  instances_.assign(plan_.size() * segments_, {});
-  slot_offsets_.reserve(plan_.slots().size());
-  std::size_t scratch = 0, staging = 0;
-  messages_ = bytes_sent_ = 0;
-  for (int segment = 0; segment < segments; ++segment) {
-    scratch = place_slots(segment, scratch, layout);
-    for (std::uint32_t i = 0; i < plan_.size(); ++i) {
-      const Op op = program.op(i);
-      Instance& instance = instances_[i * segments_ + static_cast<std::uint32_t>(segment)];
-      instance.action = op.action;
-      instance.lane = op.lane;
-      instance.peer = op.peer;
-      instance.op = i;
-      instance.segment = static_cast<std::uint32_t>(segment);
-      instance.next = instance.behind = k_no_instance;
-      instance.staging = k_none;
-      instance.source = static_cast<std::uint32_t>(pieces_.size());
-      append_pieces(op.source, segment, layout);
-      instance.source_end = instance.target = static_cast<std::uint32_t>(pieces_.size());
-      append_pieces(op.target, segment, layout);
-      instance.target_end = static_cast<std::uint32_t>(pieces_.size());
-      const bool receives = op.action == Action::recv;
-      const std::uint32_t begin = receives ? instance.target : instance.source;
-      const std::uint32_t end = receives ? instance.target_end : instance.source_end;
-      for (std::uint32_t p = begin; p < end; ++p) instance.bytes += pieces_[p].bytes;
-      if (is_message(op.action) && end - begin > 1) {
-        instance.staging = staging;
-        staging = aligned(staging + instance.bytes);
-      }
-      if (op.action == Action::send && instance.bytes > 0) {
-        ++messages_;
-        bytes_sent_ += instance.bytes;
-      }
+void Bound::place_messages() {
+  const Layout layout = layout_of(plan_->program().shape(), binding_);
+  instances_.resize(plan_->size() * segments_);
+  pieces_.reserve(instances_.size());
+  for (std::uint32_t segment = 0; segment < segments_; ++segment) {
+    const Slice slice(layout, static_cast<int>(segment), plan_->scratch() > 0);
+    place_segment(segment, slice, scratch_bytes_);
+    if (plan_->scratch() == 0) continue;
+    const std::size_t bytes = plan_->options().compact ? static_cast<std::size_t>(plan_->scratch()) * slice.unit_bytes()
+                                                       : slice.slot_offset(plan_->scratch());
+    scratch_bytes_ = aligned(scratch_bytes_ + bytes);
+  }
+}
+
+// What is held back has stages, of which `ahead_` are open at a time: steps, or slots of a pipeline. Waiting for
+// earlier stages closes no cycle (liveness.h).
+void Bound::hold_back() {
+  const auto staged = [](const Instance& i) { return i.staging != k_none; };
+  if (binding_.pace == Pace::steps) {
+    ahead_ = 1;
+    number_stages(true, true);
+  } else if (plan_->options().compact && std::ranges::any_of(instances_, staged)) {
+    ahead_ = 2;  // as many as there are places for staged messages
+    number_stages(false, true);
+  } else if (binding_.window > 0 && actions_[static_cast<std::size_t>(Action::send)] > binding_.window) {
+    if (binding_.independent) {
+      sends_under_way_ = binding_.window;
+    } else if (plan_->in_order()) {
+      number_stages(false, false);
+      const std::uint32_t most = *std::ranges::max_element(stage_sizes_);
+      ahead_ = std::max(1u, binding_.window / most);
     }
   }
-  scratch_.resize(scratch);
-  staging_.resize(staging);
+}
+
+/// `whole_steps`: all ops and all segments of a step are one stage; otherwise messages, by slot where segments follow
+/// each other so. `receives`: they are held back as well as sends.
+void Bound::number_stages(bool whole_steps, bool receives) {
+  const Program& program = plan_->program();
+  const bool slots = !whole_steps && segments_ > 1 && binding_.order == SegmentOrder::slot_by_slot;
+  const auto has_stage = [&](const Instance& i) {
+    return whole_steps || i.action == Action::send || (receives && i.action == Action::recv);
+  };
+  std::vector<std::uint32_t> stages;
+  for (Instance& i : instances_) {
+    if (!has_stage(i)) continue;
+    i.stage = static_cast<std::uint32_t>(program.op(i.op).step) + (slots ? i.segment : 0);
+    stages.push_back(i.stage);
+  }
+  std::ranges::sort(stages);
+  stages.erase(std::unique(stages.begin(), stages.end()), stages.end());
+  stage_sizes_.assign(stages.size(), 0);
+  for (Instance& i : instances_) {
+    if (!has_stage(i)) continue;
+    i.stage = static_cast<std::uint32_t>(std::ranges::lower_bound(stages, i.stage) - stages.begin());
+    ++stage_sizes_[i.stage];
+  }
+  stage_begin_.assign(1, 0);
+  for (const std::uint32_t size : stage_sizes_) stage_begin_.push_back(stage_begin_.back() + size);
+}
+
+// Messages that are gathered or scattered have memory of their own, or, in a compact plan, share it with those two
+// stages before.
+void Bound::place_staging() {
+  const bool shared = plan_->options().compact && ahead_ > 0;
+  std::vector<std::size_t> used(shared ? stage_sizes_.size() : 1, 0);
+  std::size_t most[2] = {0, 0};
+  for (Instance& i : instances_) {
+    if (i.staging == k_none) continue;
+    std::size_t& before = used[shared ? i.stage : 0];
+    i.staging = before;
+    before = aligned(before + std::min(i.bytes, binding_.part * k_parts_under_way));
+    std::size_t& bank = most[shared ? i.stage % 2 : 0];
+    bank = std::max(bank, before);
+  }
+  for (Instance& i : instances_) {
+    if (i.staging != k_none) i.staging += scratch_bytes_ + (shared && i.stage % 2 == 1 ? most[0] : 0);
+  }
+  arena_bytes_ = scratch_bytes_ + most[0] + most[1];
 }
 
 // Ops and segments in the order in which those with one peer must start, which is the same at both ends: they give a
 // message the same step.
 template <class Visit>
-void Execution::in_order(const Visit& visit) const {
-  const auto ops = static_cast<std::uint32_t>(plan_.size());
+void Bound::in_order(const Visit& visit) const {
+  const auto ops = static_cast<std::uint32_t>(plan_->size());
   // Step by step, a step's last segment goes before the next step's first.
-  if (segments_ == 1 || bound_.order == SegmentOrder::op_by_op || bound_.pace == Pace::steps) {
+  if (binding_.order == SegmentOrder::op_by_op || binding_.pace == Pace::steps) {
     for (std::uint32_t op = 0; op < ops; ++op)
       for (std::uint32_t segment = 0; segment < segments_; ++segment) visit(op, segment);
     return;
   }
-  const Program& program = plan_.program();
+  const Program& program = plan_->program();
   const auto step = [&](std::uint32_t op) { return static_cast<std::uint32_t>(program.op(op).step); };
   std::uint32_t first = 0, end = 0;  // ops of the slot: they have one of the last `segments_` steps
   for (std::uint32_t slot = 0;; ++slot) {
@@ -146,135 +210,88 @@ void Execution::in_order(const Visit& visit) const {
   }
 }
 
-// Links every message to the next one with its peer, and over several segments to the one k_window behind. That waiting
-// for the completion of an earlier message adds no deadlock: both ends start messages in one order, so the end that
-// comes later to a message has come to all before it, and it alone decides when the message completes.
-void Execution::chain_messages() {
-  const auto ops = static_cast<std::uint32_t>(plan_.size());
+// Links every message to the next one with its peer, and over several segments to the one k_window_of_peer behind. That
+// waiting for the completion of an earlier message adds no deadlock: both ends start messages in one order, so the end
+// that comes later to a message has come to all before it, and it alone decides when the message completes.
+void Bound::chain_messages() {
+  const auto ops = static_cast<std::uint32_t>(plan_->size());
+  if (segments_ == 1) {
+    for (std::uint32_t op = 0; op < ops; ++op) {
+      if (const std::int32_t next = plan_->next_with_peer(op); next >= 0)
+        instances_[op].next = static_cast<std::uint32_t>(next);
+    }
+    return;
+  }
   std::vector<std::uint32_t> chain_of(ops, k_no_instance);  // messages with one peer in one direction
   std::uint32_t chains = 0;
   for (std::uint32_t op = 0; op < ops; ++op) {
-    if (!is_message(plan_.program().op(op).action)) continue;
+    if (!is_message(plan_->program().op(op).action)) continue;
     if (chain_of[op] == k_no_instance) chain_of[op] = chains++;
-    if (const std::int32_t next = plan_.next_with_peer(op); next >= 0)
+    if (const std::int32_t next = plan_->next_with_peer(op); next >= 0)
       chain_of[static_cast<std::uint32_t>(next)] = chain_of[op];
   }
-  std::vector<std::uint32_t> started(chains, 0);                      // [chain] messages
-  std::vector<std::uint32_t> latest(std::size_t{chains} * k_window);  // [chain][number of message modulo k_window]
+  std::vector<std::uint32_t> started(chains, 0);  // [chain] messages
+  // [chain][number of message modulo k_window_of_peer]
+  std::vector<std::uint32_t> latest(std::size_t{chains} * k_window_of_peer);
   in_order([&](std::uint32_t op, std::uint32_t segment) {
     const std::uint32_t chain = chain_of[op];
     if (chain == k_no_instance) return;
     const std::uint32_t instance = op * segments_ + segment, number = started[chain]++;
-    const auto place = [&](std::uint32_t n) -> std::uint32_t& { return latest[chain * k_window + n % k_window]; };
+    const auto place = [&](std::uint32_t n) -> std::uint32_t& {
+      return latest[chain * k_window_of_peer + n % k_window_of_peer];
+    };
     if (number > 0) instances_[place(number - 1)].next = instance;
-    if (number >= k_window && segments_ > 1) instances_[place(number)].behind = instance;
+    if (number >= k_window_of_peer) instances_[place(number)].behind = instance;
     place(number) = instance;
   });
 }
 
-void Execution::count_waits() {
-  const std::size_t count = instances_.size();
-  initial_waits_.assign(count, 0);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    for (const std::uint32_t op : plan_.after_completion(instances_[i].op))
-      ++initial_waits_[op * segments_ + instances_[i].segment];
-    if (instances_[i].next != k_no_instance) ++initial_waits_[instances_[i].next];
-    if (instances_[i].behind != k_no_instance) ++initial_waits_[instances_[i].behind];
+void Bound::count_waits() {
+  waits_.resize(instances_.size());
+  for (std::uint32_t i = 0; i < waits_.size(); ++i) waits_[i] = plan_->waits(instances_[i].op);
+  for (const Instance& i : instances_) {
+    if (i.next != k_no_instance) ++waits_[i.next];
+    if (i.behind != k_no_instance) ++waits_[i.behind];
   }
-  first_ready_.clear();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (initial_waits_[i] == 0) first_ready_.push_back(i);
+  for (std::uint32_t i = 0; i < waits_.size(); ++i) {
+    if (waits_[i] == 0) first_ready_.push_back(i);
   }
-  waits_.resize(count);
-  const auto instances_that = [&](Action action) {
-    return static_cast<std::size_t>(std::ranges::count(instances_, action, &Instance::action));
-  };
-  reductions_.ready.instances.resize(instances_that(Action::reduce));
-  copies_.ready.instances.resize(instances_that(Action::copy));
-  active_.resize(instances_that(Action::send) + instances_that(Action::recv));
-  ready_.instances.resize(active_.size());
 }
 
-// k_no_instance: not held back.
-std::uint32_t Execution::stage_of(const Instance& instance) const {
-  const bool by_steps = bound_.pace == Pace::steps;
-  if (bound_.pace == Pace::free || (!by_steps && instance.action != Action::send)) return k_no_instance;
-  const Step stage = plan_.program().op(instance.op).step + (by_steps ? 0 : static_cast<Step>(instance.segment));
-  return static_cast<std::uint32_t>(std::ranges::lower_bound(stages_, stage) - stages_.begin());
-}
-
-// That sends wait for sends of earlier slots adds no deadlock: both ends go through slots in one order, so everything
-// in a slot waits for nothing but what is in it and in earlier ones.
-void Execution::number_stages() {
-  stages_.clear();
-  if (bound_.pace == Pace::free) return;
-  const Program& program = plan_.program();
-  const bool by_steps = bound_.pace == Pace::steps;
-  assert(by_steps || bound_.order == SegmentOrder::slot_by_slot);
-  ahead_ = by_steps ? 1 : static_cast<std::uint32_t>(std::max(bound_.window, 1));
-  for (std::size_t op = 0; op < plan_.size(); ++op) {
-    if (!by_steps && program.op(op).action != Action::send) continue;
-    for (std::uint32_t segment = 0; segment < (by_steps ? 1 : segments_); ++segment)
-      stages_.push_back(program.op(op).step + static_cast<Step>(segment));
-  }
-  std::ranges::sort(stages_);
-  stages_.erase(std::unique(stages_.begin(), stages_.end()), stages_.end());
-  stage_sizes_.assign(stages_.size(), 0);
-  for (const Instance& instance : instances_)
-    if (const std::uint32_t stage = stage_of(instance); stage != k_no_instance) ++stage_sizes_[stage];
-  stage_left_.resize(stages_.size());
-  held_.resize(stages_.size());
-  for (std::size_t s = 0; s < stages_.size(); ++s) held_[s].reserve(stage_sizes_[s]);
-}
-
-void Execution::straighten() {
-  constexpr std::size_t k_most_ops = 64;  // beyond, starting ops as they can is worth its queues
-  line_.reset();
-  if (segments_ != 1 || bound_.pace != Pace::free || plan_.size() > k_most_ops) return;
-  auto line = std::make_unique<StraightLine>();
-  std::vector<std::uint32_t> message_of(plan_.size(), 0), awaited;
-  std::uint32_t messages = 0;
-  std::size_t moved = 0;  // bytes; the line does not look at messages while it moves them
-  const auto place = [&](std::uint32_t first, std::uint32_t end) {
-    return first < end ? StraightLine::Place{pieces_[first].buffer, pieces_[first].offset} : StraightLine::Place{};
-  };
-  for (std::uint32_t op = 0; op < plan_.size(); ++op) {
-    const Instance& i = instances_[op];
-    const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
-    if (!one_piece || (i.action == Action::send && !plan_.after_completion(op).empty())) return;
-    if (!is_message(i.action) && (moved += i.bytes) > bound_.stretch) return;
-    awaited.clear();
-    bool after_moves = false;
-    for (std::uint32_t before = 0; before < op; ++before) {
-      const auto after = plan_.after_completion(before);
-      if (std::ranges::find(after, op) == after.end()) continue;
-      if (instances_[before].action == Action::recv) {
-        awaited.push_back(message_of[before]);
-      } else {
-        after_moves = true;
-      }
-    }
-    const StraightLine::Before waits_for{awaited, after_moves};
-    if (is_message(i.action)) {
-      const bool sends = i.action == Action::send;
-      line->add_message(i.action, i.peer, i.lane, sends ? place(i.source, i.source_end) : place(i.target, i.target_end),
-                        i.bytes, waits_for);
-      message_of[op] = messages++;
-    } else {
-      line->add_move(i.action, place(i.source, i.source_end), place(i.target, i.target_end), i.bytes,
-                     i.bytes / bound_.element_size, waits_for);
-    }
-  }
-  line->finish();
-  line_ = std::move(line);
-}
-
-std::size_t Execution::memory_bytes() const {
+std::size_t Bound::memory_bytes() const {
   return sizeof(*this) + pieces_.capacity() * sizeof(Piece) + instances_.capacity() * sizeof(Instance) +
-         scratch_.capacity() + staging_.capacity() + active_.capacity() * sizeof(Active) +
-         (waits_.capacity() + initial_waits_.capacity() + ready_.instances.capacity() + first_ready_.capacity() +
-          reductions_.ready.instances.capacity() + copies_.ready.instances.capacity()) *
-             4;
+         (waits_.capacity() + first_ready_.capacity() + stage_sizes_.capacity()) * 4 +
+         line_.capacity() * sizeof(Entry) + counts_.capacity() * sizeof(std::size_t);
+}
+
+std::size_t Plans::natural_bytes(const Binding& binding) const {
+  const Layout layout = layout_of(program_->shape(), binding);
+  std::size_t bytes = 0, unit = 0;
+  for (int segment = 0; segment < binding.segments; ++segment) {
+    const Slice slice(layout, segment, true);
+    bytes += natural_->scratch() == 0 ? 0 : slice.slot_offset(natural_->scratch());
+    unit += slice.unit_bytes();
+  }
+  return bytes + static_cast<std::size_t>(natural_->staged_chunks()) * unit;
+}
+
+const Plan& Plans::natural() {
+  if (natural_ == nullptr) natural_ = std::make_shared<const Plan>(program_, PlanOptions{in_place_, false});
+  return *natural_;
+}
+
+std::shared_ptr<const Bound> Plans::bind(const Binding& binding) {
+  const bool reuses = natural().scratch() > 0 || natural().staged_chunks() > 0;
+  const bool compact = reuses && in_order_ && natural().in_order() && natural_bytes(binding) > k_natural_bytes;
+  if (compact && compact_ == nullptr) compact_ = std::make_shared<const Plan>(program_, PlanOptions{in_place_, true});
+  return std::make_shared<const Bound>(compact ? compact_ : natural_, binding);
+}
+
+std::size_t Plans::memory_bytes() const {
+  std::size_t bytes = sizeof(*this);
+  for (const auto& plan : {natural_, compact_})
+    if (plan != nullptr) bytes += plan->memory_bytes();
+  return bytes;
 }
 
 }  // namespace colltopo

@@ -1,4 +1,4 @@
-// The executor: queues of messages and of moves that may start, a list of what is under way, and counters of what each
+// The executor: queues of messages and of moves that may start, lists of what is under way, and counters of what each
 // op still waits for. What is worked out before a run is in binding.cpp.
 
 #include "colltopo/execution.h"
@@ -7,82 +7,115 @@
 #include <cassert>
 #include <cstring>
 
-#include "execution/straight_line.h"
-
 namespace colltopo {
 
 namespace {
 
-bool is_message(Action action) { return action == Action::send || action == Action::recv; }
+constexpr std::size_t k_most_tested = 16;  // messages in a row that are not there yet, in one look
+
+template <class T>
+void grow(std::vector<T>& v, std::size_t size) {
+  if (v.size() < size) v.resize(size);
+}
 
 }  // namespace
 
-Execution::Execution(const Plan& plan, Transport& transport) : plan_(plan), transport_(transport) {}
-Execution::~Execution() = default;
+void Execution::prepare(const Bound& bound) {
+  grow(line_requests_, std::max(bound.line_messages_, 1u));
+  const std::size_t count = bound.instances_.size();
+  const auto instances = [&](Action action) { return bound.actions_[static_cast<std::size_t>(action)]; };
+  const std::size_t parts = k_parts_under_way * std::size_t{bound.long_messages_};
+  grow(waits_, count);
+  grow(receives_.instances, instances(Action::recv));
+  grow(sends_.instances, instances(Action::send));
+  grow(reductions_.ready.instances, instances(Action::reduce));
+  grow(copies_.ready.instances, instances(Action::copy));
+  grow(receiving_.all, instances(Action::recv) + parts);
+  grow(sending_.all, instances(Action::send) + parts);
+  grow(long_messages_, bound.long_messages_);
+  grow(stage_left_, bound.stage_sizes_.size());
+  grow(stage_held_, bound.stage_sizes_.size());
+  if (bound.ahead_ > 0) grow(held_, bound.stage_begin_.back());
+}
 
-void Execution::set_bases(const Call& call) noexcept {
+std::size_t Execution::memory_bytes() const {
+  return sizeof(*this) + (receiving_.all.capacity() + sending_.all.capacity()) * sizeof(Active) +
+         (waits_.capacity() + receives_.instances.capacity() + sends_.instances.capacity() +
+          reductions_.ready.instances.capacity() + copies_.ready.instances.capacity() + stage_left_.capacity() +
+          stage_held_.capacity() + held_.capacity()) *
+             4 +
+         long_messages_.capacity() * sizeof(LongMessage) + line_requests_.capacity() * sizeof(Transport::Request);
+}
+
+inline void Execution::set_bases(const Bound& bound, Transport& transport, std::byte* arena,
+                                 const Call& call) noexcept {
+  bound_ = &bound;
+  transport_ = &transport;
   call_ = call;
   // Sources are read through the same pointers; only output and scratch are ever written.
   bases_[static_cast<std::size_t>(Buffer::input)] = const_cast<std::byte*>(call.input);
   bases_[static_cast<std::size_t>(Buffer::output)] = call.output;
-  bases_[static_cast<std::size_t>(Buffer::scratch)] = scratch_.data();
+  bases_[static_cast<std::size_t>(Buffer::scratch)] = arena;
+  status_ = 0;
+  line_at_ = 0;
 }
 
-void Execution::start(const Call& call) noexcept {
-  set_bases(call);
-  status_ = 0;
-  std::ranges::copy(initial_waits_, waits_.begin());
-  ready_.clear();
+void Execution::start(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept {
+  set_bases(bound, transport, arena, call);
+  gave_up_ = false;
+  if (bound.is_line_) return;
+  std::ranges::copy(bound.waits_, waits_.begin());
+  receives_.clear();
+  sends_.clear();
   reductions_.ready.clear();
   copies_.ready.clear();
   reductions_.begun = copies_.begun = false;
-  actives_ = 0;
-  left_ = instances_.size();
-  if (bound_.pace != Pace::free) {
-    std::ranges::copy(stage_sizes_, stage_left_.begin());
-    for (auto& held : held_) held.clear();
+  receiving_.count = receiving_.cursor = sending_.count = sending_.cursor = 0;
+  sends_under_way_ = 0;
+  left_ = bound.instances_.size();
+  if (bound.ahead_ > 0) {
+    std::ranges::copy(bound.stage_sizes_, stage_left_.begin());
+    std::fill_n(stage_held_.begin(), bound.stage_sizes_.size(), 0);
     current_stage_ = 0;
   }
-  for (const std::uint32_t instance : first_ready_) make_ready(instance);
+  for (const std::uint32_t instance : bound.first_ready_) make_ready(instance);
 }
 
 // Messages first: whatever a move makes ready goes out before the next move. Then a stretch of moves, and the caller
 // lets the transport progress.
 bool Execution::progress() noexcept {
-  std::size_t allowance = bound_.stretch;
+  if (bound_->is_line_) return advance_line<false>();
+  std::size_t allowance = bound_->binding_.stretch;
   for (;;) {
-    while (!ready_.empty()) issue(ready_.instances[ready_.head++]);
+    issue_ready();
     const bool reduces = !reductions_.ready.empty(), moves = reduces || !copies_.ready.empty();
     if (moves && allowance > 0) {
       move_on(reduces ? reductions_ : copies_, allowance);
       continue;
     }
-    poll();
-    if (ready_.empty() && (allowance == 0 || (reductions_.ready.empty() && copies_.ready.empty()))) return left_ == 0;
+    poll(receiving_);
+    poll(sending_);
+    const bool idle = receives_.empty() && (sends_.empty() || !may_send());
+    if (idle && (allowance == 0 || (reductions_.ready.empty() && copies_.ready.empty()))) return left_ == 0;
   }
 }
 
-int Execution::run(const Call& call) noexcept {
-  if (line_ != nullptr) return status_ = line_->run(transport_, scratch_.data(), call);
-  return run_queues(call);
-}
-
-int Execution::run_queues(const Call& call) noexcept {
-  start(call);
-  while (!progress()) transport_.progress();
+int Execution::run(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept {
+  if (bound.is_line_) [[likely]] {
+    set_bases(bound, transport, arena, call);
+    advance_line<true>();
+    return status_;
+  }
+  start(bound, transport, arena, call);
+  while (!progress()) transport_->progress();
   return status_;
 }
 
-std::byte* Execution::message_of(const Instance& instance) noexcept {
-  if (instance.staging != k_none) return staging_.data() + instance.staging;
-  return at(pieces_[instance.action == Action::send ? instance.source : instance.target]);
-}
-
 void Execution::make_ready(std::uint32_t instance) noexcept {
-  if (bound_.pace != Pace::free) {
-    const std::uint32_t stage = stage_of(instances_[instance]);
-    if (stage != k_no_instance && stage >= current_stage_ + ahead_) {
-      held_[stage].push_back(instance);  // reserved by number_stages()
+  if (bound_->ahead_ > 0) {
+    const std::uint32_t stage = bound_->instances_[instance].stage;
+    if (stage != Bound::k_no_stage && stage >= current_stage_ + bound_->ahead_) {
+      held_[bound_->stage_begin_[stage] + stage_held_[stage]++] = instance;
       return;
     }
   }
@@ -90,94 +123,192 @@ void Execution::make_ready(std::uint32_t instance) noexcept {
 }
 
 void Execution::enqueue(std::uint32_t instance) noexcept {
-  const Action action = instances_[instance].action;
-  if (is_message(action)) {
-    ready_.push(instance);
-  } else {
-    (action == Action::reduce ? reductions_ : copies_).ready.push(instance);
+  switch (bound_->instances_[instance].action) {
+    case Action::recv:
+      return receives_.push(instance);
+    case Action::send:
+      return sends_.push(instance);
+    case Action::reduce:
+      return reductions_.ready.push(instance);
+    case Action::copy:
+      return copies_.ready.push(instance);
   }
 }
 
-// Starts a message; pieces that lie apart are gathered first.
-int Execution::transfer(const Instance& instance, Transport::Request* request) noexcept {
-  if (instance.bytes == 0) return 0;  // both ends leave it out
-  std::byte* const message = message_of(instance);
-  if (instance.action == Action::recv) {
-    return transport_.recv(message, instance.bytes, instance.peer, instance.lane, request);
-  }
-  if (instance.staging != k_none) {
-    std::byte* next = message;
-    for (std::uint32_t p = instance.source; p < instance.source_end; ++p) {
-      std::memcpy(next, at(pieces_[p]), pieces_[p].bytes);
-      next += pieces_[p].bytes;
+void Execution::issue_ready() noexcept {
+  for (;;) {
+    if (!receives_.empty()) {
+      issue(receives_.pop());
+    } else if (!sends_.empty() && may_send()) {
+      issue(sends_.pop());
+    } else {
+      return;
     }
   }
-  return transport_.send(message, instance.bytes, instance.peer, instance.lane, request);
 }
 
-void Execution::scatter(const Instance& instance) noexcept {
-  if (instance.staging == k_none) return;
-  const std::byte* next = staging_.data() + instance.staging;
-  for (std::uint32_t p = instance.target; p < instance.target_end; ++p) {
-    std::memcpy(at(pieces_[p]), next, pieces_[p].bytes);
-    next += pieces_[p].bytes;
+/// Gathers the next bytes of a message's pieces.
+void Execution::collect(Spot& spot, std::byte* staged, std::size_t bytes) noexcept {
+  while (bytes > 0) {
+    const Piece& piece = bound_->pieces_[spot.piece];
+    const std::size_t now = std::min(bytes, piece.bytes - spot.offset);
+    std::memcpy(staged, at(piece) + spot.offset, now);
+    pass(spot, now);
+    staged += now;
+    bytes -= now;
   }
+}
+
+/// Scatters them.
+void Execution::spread(Spot& spot, const std::byte* staged, std::size_t bytes) noexcept {
+  while (bytes > 0) {
+    const Piece& piece = bound_->pieces_[spot.piece];
+    const std::size_t now = std::min(bytes, piece.bytes - spot.offset);
+    std::memcpy(at(piece) + spot.offset, staged, now);
+    pass(spot, now);
+    staged += now;
+    bytes -= now;
+  }
+}
+
+inline int Execution::transfer(const Instance& instance, std::byte* message, std::size_t bytes,
+                               Transport::Request* request) noexcept {
+  return instance.action == Action::recv ? transport_->recv(message, bytes, instance.peer, instance.lane, request)
+                                         : transport_->send(message, bytes, instance.peer, instance.lane, request);
 }
 
 void Execution::issue(std::uint32_t index) noexcept {
-  const Instance& instance = instances_[index];
-  Transport::Request request = nullptr;
-  if (const int code = transfer(instance, &request); code != 0) return fail(code);
-  started(instance);
-  if (request != nullptr) {
-    active_[actives_++] = {index, request};
-  } else {
-    completed(index);
+  const Instance& instance = bound_->instances_[index];
+  const bool sends = instance.action == Action::send;
+  if (sends) ++sends_under_way_;
+  if (instance.bytes == 0) {  // both ends leave it out
+    started(instance);
+    return completed(index);
   }
+  if (instance.parts != Bound::k_no_instance) {
+    long_messages_[instance.parts] = {0, 0, 0, {sends ? instance.source : instance.target, 0}};
+    return issue_parts(index);
+  }
+  std::byte* message = bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging;
+  if (instance.staging == Bound::k_none) {
+    message = at(bound_->pieces_[sends ? instance.source : instance.target]);
+  } else if (sends) {
+    Spot first{instance.source, 0};
+    collect(first, message, instance.bytes);
+  }
+  Transport::Request request = nullptr;
+  if (const int code = transfer(instance, message, instance.bytes, &request); code != 0) return fail(code);
+  started(instance);
+  if (request != nullptr) return (sends ? sending_ : receiving_).add({index, 0, request});
+  arrived({index, 0, nullptr});
+}
+
+// As many parts as may be under way. Those of a message that is gathered or scattered have places in turn.
+void Execution::issue_parts(std::uint32_t index) noexcept {
+  const Instance& instance = bound_->instances_[index];
+  LongMessage& message = long_messages_[instance.parts];
+  const bool sends = instance.action == Action::send, staged = instance.staging != Bound::k_none;
+  const auto parts = static_cast<std::uint32_t>(bound_->parts_of(instance));
+  const std::size_t part_bytes = bound_->binding_.part;
+  while (message.issued < parts && message.issued - message.done < k_parts_under_way) {
+    const std::uint32_t part = message.issued;
+    const std::size_t begin = part * part_bytes, bytes = std::min(part_bytes, instance.bytes - begin);
+    std::byte* const memory = staged ? bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging +
+                                           part % k_parts_under_way * part_bytes
+                                     : at(bound_->pieces_[sends ? instance.source : instance.target]) + begin;
+    if (staged && sends) collect(message.spot, memory, bytes);
+    Transport::Request request = nullptr;
+    if (const int code = transfer(instance, memory, bytes, &request); code != 0) return fail(code);
+    if (++message.issued == parts) started(instance);
+    if (request != nullptr) {
+      (sends ? sending_ : receiving_).add({index, part, request});
+      continue;
+    }
+    message.arrived |= 1u << part % k_parts_under_way;
+    arrived_in_turn(instance, message);
+  }
+  if (message.done == parts) completed(index);
+}
+
+void Execution::arrived_in_turn(const Instance& instance, LongMessage& message) noexcept {
+  const bool scatters = instance.action == Action::recv && instance.staging != Bound::k_none;
+  const std::size_t part_bytes = bound_->binding_.part;
+  for (;;) {
+    const std::uint32_t turn = message.done % k_parts_under_way;
+    if ((message.arrived & 1u << turn) == 0) return;
+    message.arrived &= ~(1u << turn);
+    const std::size_t bytes = std::min(part_bytes, instance.bytes - message.done * part_bytes);
+    if (scatters)
+      spread(message.spot, bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging + turn * part_bytes,
+             bytes);
+    ++message.done;
+  }
+}
+
+void Execution::arrived(const Active& active) noexcept {
+  const Instance& instance = bound_->instances_[active.instance];
+  if (instance.parts != Bound::k_no_instance) {
+    LongMessage& message = long_messages_[instance.parts];
+    message.arrived |= 1u << active.part % k_parts_under_way;
+    arrived_in_turn(instance, message);
+    return issue_parts(active.instance);
+  }
+  if (instance.action == Action::recv && instance.staging != Bound::k_none) {
+    Spot first{instance.target, 0};
+    spread(first, bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging, instance.bytes);
+  }
+  completed(active.instance);
 }
 
 void Execution::started(const Instance& instance) noexcept {
-  if (instance.next != k_no_instance && --waits_[instance.next] == 0) make_ready(instance.next);
+  if (instance.next != Bound::k_no_instance && --waits_[instance.next] == 0) make_ready(instance.next);
 }
 
 void Execution::completed(std::uint32_t index) noexcept {
-  const Instance& instance = instances_[index];
-  if (instance.action == Action::recv) scatter(instance);
+  const Instance& instance = bound_->instances_[index];
+  if (instance.action == Action::send) --sends_under_way_;
   --left_;
-  if (instance.behind != k_no_instance && --waits_[instance.behind] == 0) make_ready(instance.behind);
-  for (const std::uint32_t op : plan_.after_completion(instance.op)) {
-    const std::uint32_t next = op * segments_ + instance.segment;
+  if (instance.behind != Bound::k_no_instance && --waits_[instance.behind] == 0) make_ready(instance.behind);
+  for (const std::uint32_t op : bound_->plan_->after_completion(instance.op)) {
+    const std::uint32_t next = op * bound_->segments_ + instance.segment;
     if (--waits_[next] == 0) make_ready(next);
   }
-  if (bound_.pace == Pace::free) return;
-  const std::uint32_t stage = stage_of(instance);
-  if (stage == k_no_instance) return;
+  if (bound_->ahead_ > 0 && instance.stage != Bound::k_no_stage) open_stages(instance.stage);
+}
+
+void Execution::open_stages(std::uint32_t stage) noexcept {
   --stage_left_[stage];
-  while (current_stage_ < stage_left_.size() && stage_left_[current_stage_] == 0) {
-    const std::size_t opened = std::size_t{++current_stage_} + ahead_ - 1;
-    if (opened >= stage_left_.size()) continue;
-    for (const std::uint32_t held : held_[opened]) enqueue(held);
+  const std::size_t stages = bound_->stage_sizes_.size();
+  while (current_stage_ < stages && stage_left_[current_stage_] == 0) {
+    const std::size_t opened = std::size_t{++current_stage_} + bound_->ahead_ - 1;
+    if (opened >= stages) continue;
+    const std::uint32_t first = bound_->stage_begin_[opened];
+    for (std::uint32_t i = first; i < first + stage_held_[opened]; ++i) enqueue(held_[i]);
   }
 }
 
-void Execution::poll() noexcept {
-  for (std::size_t i = 0; i < actives_;) {
-    Active& active = active_[i];
-    if (const int code = transport_.test(&active.request); code != 0) return fail(code);
+// A look at every message would cost more than what it finds where many are under way: after some that are not there
+// yet the next look goes on where this one ended.
+void Execution::poll(Actives& actives) noexcept {
+  for (std::size_t left = std::min(actives.count, k_most_tested); left > 0 && actives.count > 0;) {
+    if (actives.cursor >= actives.count) actives.cursor = 0;
+    Active& active = actives.all[actives.cursor];
+    if (const int code = transport_->test(&active.request); code != 0) return fail(code);
     if (active.request != nullptr) {
-      ++i;
+      ++actives.cursor;
+      --left;
       continue;
     }
-    const std::uint32_t instance = active.instance;
-    active = active_[--actives_];
-    completed(instance);
+    const Active done = active;
+    active = actives.all[--actives.count];
+    arrived(done);
   }
 }
 
 int Execution::move_bytes(Action action, const std::byte* source, std::byte* target, std::size_t bytes) noexcept {
   if (action == Action::reduce) {
-    const std::size_t elements =
-        bytes == bound_.element_size ? 1 : bytes / bound_.element_size;  // a division shows in small calls
+    const std::size_t element_size = bound_->binding_.element_size;
+    const std::size_t elements = bytes == element_size ? 1 : bytes / element_size;  // a division shows in small calls
     return call_.reduce(call_.reduce_context, source, target, elements);
   }
   if (source != target) std::memcpy(target, source, bytes);
@@ -187,22 +318,24 @@ int Execution::move_bytes(Action action, const std::byte* source, std::byte* tar
 // What can be moved at once from the spots on: contiguous on both sides, and whole elements where that is more than
 // allowed.
 std::size_t Execution::stretch_of(const Moves& moves, Action action, std::size_t allowance) const noexcept {
-  const std::size_t bytes = std::min(pieces_[moves.source.piece].bytes - moves.source.offset,
-                                     pieces_[moves.target.piece].bytes - moves.target.offset);
+  const std::vector<Piece>& pieces = bound_->pieces_;
+  const std::size_t bytes = std::min(pieces[moves.source.piece].bytes - moves.source.offset,
+                                     pieces[moves.target.piece].bytes - moves.target.offset);
   if (bytes <= allowance) return bytes;
   if (action == Action::copy) return allowance;
-  return std::min(bytes, std::max(bound_.element_size, allowance - allowance % bound_.element_size));
+  const std::size_t element_size = bound_->binding_.element_size;
+  return std::min(bytes, std::max(element_size, allowance - allowance % element_size));
 }
 
 void Execution::pass(Spot& spot, std::size_t bytes) const noexcept {
-  if ((spot.offset += bytes) == pieces_[spot.piece].bytes) spot = {spot.piece + 1, 0};
+  if ((spot.offset += bytes) == bound_->pieces_[spot.piece].bytes) spot = {spot.piece + 1, 0};
 }
 
 // Goes on with the first of them by up to `allowance` bytes, which become less. Source pieces are copied or reduced
 // onto target pieces, whose ends need not coincide.
 void Execution::move_on(Moves& moves, std::size_t& allowance) noexcept {
   const std::uint32_t index = moves.ready.instances[moves.ready.head];
-  const Instance& instance = instances_[index];
+  const Instance& instance = bound_->instances_[index];
   if (!moves.begun) {
     moves.begun = true;
     moves.source = {instance.source, 0};
@@ -211,8 +344,8 @@ void Execution::move_on(Moves& moves, std::size_t& allowance) noexcept {
   while (moves.source.piece < instance.source_end) {
     if (allowance == 0) return;
     const std::size_t bytes = stretch_of(moves, instance.action, allowance);
-    const int code = move_bytes(instance.action, at(pieces_[moves.source.piece]) + moves.source.offset,
-                                at(pieces_[moves.target.piece]) + moves.target.offset, bytes);
+    const int code = move_bytes(instance.action, at(bound_->pieces_[moves.source.piece]) + moves.source.offset,
+                                at(bound_->pieces_[moves.target.piece]) + moves.target.offset, bytes);
     if (code != 0) return fail(code);
     pass(moves.source, bytes);
     pass(moves.target, bytes);
@@ -225,13 +358,87 @@ void Execution::move_on(Moves& moves, std::size_t& allowance) noexcept {
 
 void Execution::fail(int code) noexcept {
   status_ = code;
-  for (std::size_t i = 0; i < actives_; ++i) {
-    if (active_[i].request != nullptr) transport_.abandon(&active_[i].request);
+  for (Actives* actives : {&receiving_, &sending_}) {
+    for (std::size_t i = 0; i < actives->count; ++i) {
+      if (actives->all[i].request == nullptr) continue;
+      transport_->abandon(&actives->all[i].request);
+      gave_up_ = true;
+    }
+    actives->count = 0;
   }
-  actives_ = left_ = 0;
-  ready_.clear();
+  left_ = 0;
+  receives_.clear();
+  sends_.clear();
   reductions_.ready.clear();
   copies_.ready.clear();
+}
+
+// True at the end of the run.
+template <bool blocking>
+inline bool Execution::advance_line() noexcept {
+  const Bound& bound = *bound_;
+  const std::size_t end = bound.line_.size();
+  for (; line_at_ < end; ++line_at_) {
+    using Kind = Bound::Entry::Kind;
+    const Bound::Entry& entry = bound.line_[line_at_];
+    Transport::Request& request = line_requests_[entry.message];
+    std::byte* const source = bases_[entry.source] + entry.source_offset;
+    int code = 0;
+    switch (entry.kind) {
+      case Kind::send:
+        code = transport_->send(source, entry.size, entry.peer, entry.lane, &request);
+        break;
+      case Kind::recv:
+        code = transport_->recv(source, entry.size, entry.peer, entry.lane, &request);
+        break;
+      case Kind::copy:
+        if (std::byte* const target = bases_[entry.target] + entry.target_offset; target != source)
+          std::memcpy(target, source, entry.size);
+        continue;
+      case Kind::reduce:
+        code = call_.reduce(call_.reduce_context, source, bases_[entry.target] + entry.target_offset, entry.size);
+        break;
+      default:  // Kind::wait
+        if (request == nullptr) continue;
+        code = blocking ? transport_->wait(&request) : transport_->test(&request);
+        if (!blocking && code == 0 && request != nullptr) return false;
+        break;
+    }
+    if (code != 0) [[unlikely]] {
+      fail_line(code);
+      return true;
+    }
+  }
+  return finish_line<blocking>();
+}
+
+template <bool blocking>
+inline bool Execution::finish_line() noexcept {
+  bool all_done = true;
+  for (std::uint32_t m = 0; m < bound_->line_messages_; ++m) {
+    Transport::Request& request = line_requests_[m];
+    if (request == nullptr) continue;
+    const int code = blocking ? transport_->wait(&request) : transport_->test(&request);
+    if (code != 0) [[unlikely]] {
+      fail_line(code);
+      return true;
+    }
+    if (!blocking && request != nullptr) all_done = false;
+  }
+  return all_done;
+}
+
+void Execution::fail_line(int code) noexcept {
+  status_ = code;
+  gave_up_ = false;
+  line_at_ = bound_->line_.size();
+  for (std::uint32_t m = 0; m < bound_->line_messages_; ++m) {
+    Transport::Request& request = line_requests_[m];
+    if (request == nullptr) continue;
+    transport_->abandon(&request);
+    request = nullptr;
+    gave_up_ = true;
+  }
 }
 
 }  // namespace colltopo

@@ -75,4 +75,43 @@ std::size_t Layout::output_bytes(Rank rank) const {
   return chunks == 0 ? 0 : shard_begin(chunks / parts_) * element_size_;
 }
 
+Slice::Slice(const Layout& layout, int segment, bool has_scratch)
+    : layout_(layout),
+      segment_(segment),
+      own_output_(layout.shape_.collective == Collective::reduce_scatter),
+      classes_(layout.shape_.classes()) {
+  const auto segments = static_cast<std::size_t>(layout.segments_), s = static_cast<std::size_t>(segment);
+  const auto parts = static_cast<std::size_t>(layout.parts_);
+  const Rank shards = std::max<Rank>(1, classes_ / layout.parts_);  // in a period of size classes
+  if (layout.begins_.empty()) {
+    begin_ = split(layout.count_, segments, s);
+    elements_ = split(layout.count_, segments, s + 1) - begin_;
+    part_elements_ = elements_ / parts;
+    longer_parts_ = elements_ % parts;
+    unit_bytes_ = (part_elements_ + (longer_parts_ > 0 ? 1 : 0)) * layout.element_size_;
+    bank_bytes_ = static_cast<std::size_t>(shards) * elements_ * layout.element_size_;
+    return;
+  }
+  if (!has_scratch) return;
+  for (Rank shard = 0; shard < shards; ++shard) {
+    shard_offsets_.push_back(bank_bytes_);
+    const std::size_t elements =
+        layout.element_at(shard, layout.parts_, segment) - layout.element_at(shard, 0, segment);
+    bank_bytes_ += elements * layout.element_size_;
+    unit_bytes_ = std::max(unit_bytes_, (elements + parts - 1) / parts * layout.element_size_);
+  }
+}
+
+std::size_t Slice::class_offset(Chunk size_class) const {
+  const Rank shard = size_class / layout_.parts_;
+  const Chunk part = size_class - shard * layout_.parts_;
+  if (layout_.begins_.empty()) {
+    const auto p = static_cast<std::size_t>(part);
+    return (static_cast<std::size_t>(shard) * elements_ + p * part_elements_ + std::min(p, longer_parts_)) *
+           layout_.element_size_;
+  }
+  const std::size_t within = layout_.element_at(shard, part, segment_) - layout_.element_at(shard, 0, segment_);
+  return shard_offsets_[static_cast<std::size_t>(shard)] + within * layout_.element_size_;
+}
+
 }  // namespace colltopo

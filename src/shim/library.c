@@ -153,7 +153,6 @@ static void look(void)
     shim_mpi.datatype_null = MPI_DATATYPE_NULL;
     shim_mpi.byte = MPI_BYTE;
     shim_mpi.int_type = MPI_INT;
-    shim_mpi.long_long = MPI_LONG_LONG;
     shim_mpi.op_null = MPI_OP_NULL;
     shim_mpi.min = MPI_MIN;
     shim_mpi.errors_return = MPI_ERRORS_RETURN;

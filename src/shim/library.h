@@ -60,7 +60,6 @@ struct shim_mpi {
     MPI_Datatype datatype_null;
     MPI_Datatype byte;
     MPI_Datatype int_type;
-    MPI_Datatype long_long;
     MPI_Op op_null;
     MPI_Op min;
     MPI_Errhandler errors_return;

@@ -110,16 +110,6 @@ static void progress(void *context)
     }
 }
 
-static int agree(void *context, long long *value)
-{
-    const struct shim_communicator *communicator = context;
-    long long smallest = *value;
-    const int status = shim_mpi.Allreduce(value, &smallest, 1, shim_mpi.long_long, shim_mpi.min, communicator->comm);
-
-    *value = smallest;
-    return status;
-}
-
 static int gather(void *context, size_t bytes, void *blocks)
 {
     const struct shim_communicator *communicator = context;
@@ -230,7 +220,6 @@ const colltopo_callbacks shim_callbacks = {
     .test = test,
     .abandon = abandon,
     .progress = progress,
-    .agree = agree,
     .gather = gather,
     .locality = locality,
     .host_names = host_names,

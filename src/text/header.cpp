@@ -1,4 +1,4 @@
-// The header has its lines in one fixed order; topology and bound are left out when empty, root when there is none.
+// The header has its lines in one fixed order; topology, bound and proof are left out when empty, root when there is none.
 
 #include "text/header.h"
 
@@ -14,6 +14,17 @@ namespace colltopo::text {
 namespace {
 
 constexpr std::string_view k_first_line = "topo-schedule 1";
+
+// The words of a `proof` line.
+struct Proved {
+  std::string_view word;
+  bool Proof::*value;
+};
+constexpr std::array<Proved, 5> k_proved = {{{"in-place", &Proof::in_place},
+                                             {"rank-order", &Proof::keeps_rank_order},
+                                             {"equal-bits", &Proof::same_on_all_ranks},
+                                             {"stepped", &Proof::stepped},
+                                             {"independent", &Proof::independent}}};
 
 bool one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; });
@@ -47,6 +58,21 @@ std::vector<int> numbers(const Words& words, std::string_view list, char between
     if (more) list = list.substr(end + 1);
   }
   return numbers;
+}
+
+Proof read_proof(Words& words) {
+  Proof proof;
+  words.keyword("proof");
+  while (!words.done()) {
+    const std::string_view word = words.word("what is proved");
+    const auto known = std::ranges::find(k_proved, word, &Proved::word);
+    if (known == k_proved.end() || proof.*known->value) {
+      throw words.error(fmt::format("proof of {}, expected in-place, rank-order, equal-bits, stepped or independent, each once",
+                                    shown(word)));
+    }
+    proof.*known->value = true;
+  }
+  return proof;
 }
 
 // What a row knows and a placement has, by the names of a `generate` line.
@@ -170,7 +196,7 @@ Head read_head(Lines& lines) {
   header.steps = number_line(lines, "steps", 0, std::numeric_limits<Step>::max());
   head.steps_line = lines.line();
 
-  constexpr std::string_view k_expected = "topology, bound, sections or generate";
+  constexpr std::string_view k_expected = "topology, bound, proof, sections or generate";
   std::string_view line = lines.next(k_expected);
   if (line.starts_with("topology ")) {
     const std::string topology = free_text(lines, line, "topology");
@@ -181,6 +207,11 @@ Head read_head(Lines& lines) {
   }
   if (line.starts_with("bound ")) {
     header.bound = free_text(lines, line, "bound");
+    line = lines.next(k_expected);
+  }
+  if (line == "proof" || line.starts_with("proof ")) {
+    Words proof(lines, line);
+    header.proof = read_proof(proof);
     line = lines.next(k_expected);
   }
   Words last(lines, line);
@@ -211,6 +242,12 @@ void write_head(SealedLines& out, const ScheduleHeader& header, bool routes) {
   if (!header.topology.empty())
     out.line("topology " + header.topology + (header.topology_name.empty() ? "" : " ") + header.topology_name);
   if (!header.bound.empty()) out.line("bound " + header.bound);
+  if (header.proof) {
+    std::string line = "proof";
+    for (const Proved& proved : k_proved)
+      if ((*header.proof).*proved.value) line += fmt::format(" {}", proved.word);
+    out.line(line);
+  }
   if (header.algorithm.empty())
     out.line(fmt::format("sections {}", shape.ranks + (routes ? 1 : 0)));
   else

@@ -81,7 +81,7 @@ Schedule read_all(std::string_view text, const std::string& file) {
   const Stretch header{0, lines.offset()};
 
   Schedule schedule{head.header.name,         shape, {}, {}, head.header.topology, head.header.bound,
-                    head.header.topology_name};
+                    head.header.topology_name,    head.header.proof};
   std::vector<Place> places;
   for (Rank rank = 0; rank < shape.ranks && !head.parametric(); ++rank) {
     places.push_back(placed(lines, head.seal, [&] { schedule.programs.push_back(read_section(lines, head, rank)); }));
@@ -110,7 +110,8 @@ Schedule read_all(std::string_view text, const std::string& file) {
 // A file of which parts are read.
 class Parts {
  public:
-  Parts(std::istream& in, std::string file) : in_(in), file_(std::move(file)) {
+  /// `thorough`: a fault that is found from the end is looked for from the beginning as well, to name its line.
+  Parts(std::istream& in, std::string file, bool thorough) : in_(in), file_(std::move(file)) {
     in_.seekg(0, std::ios::end);
     const auto size = static_cast<std::streamoff>(in_.tellg());
     if (!in_ || size < 0) throw Error(file_ + ": cannot be read by its index, expected a file on disk");
@@ -118,6 +119,7 @@ class Parts {
     try {
       open();
     } catch (const Error&) {
+      if (!thorough) throw;
       // Found from the end, a fault has no sure line: reading everything names the first one.
       in_.clear();
       in_.seekg(0);
@@ -208,6 +210,20 @@ class Parts {
 
 }  // namespace
 
+struct ScheduleFile::Opened {
+  explicit Opened(const std::string& path) : in(opened(path)), parts(in, path, false) {}
+  std::ifstream in;
+  Parts parts;
+};
+
+ScheduleFile::ScheduleFile(const std::string& path) : opened_(std::make_unique<Opened>(path)) {}
+ScheduleFile::~ScheduleFile() = default;
+ScheduleFile::ScheduleFile(ScheduleFile&&) noexcept = default;
+ScheduleFile& ScheduleFile::operator=(ScheduleFile&&) noexcept = default;
+
+const ScheduleHeader& ScheduleFile::header() const { return opened_->parts.header(); }
+Program ScheduleFile::program(Rank rank) { return opened_->parts.program(rank); }
+
 Schedule read_schedule(std::istream& in, const std::string& name_for_errors) {
   return read_all(rest_of(in, name_for_errors), name_for_errors);
 }
@@ -218,7 +234,7 @@ Schedule read_schedule(const std::string& path) {
 }
 
 ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors) {
-  return Parts(in, name_for_errors).header();
+  return Parts(in, name_for_errors, true).header();
 }
 
 ScheduleHeader read_header(const std::string& path) {
@@ -227,7 +243,7 @@ ScheduleHeader read_header(const std::string& path) {
 }
 
 Program read_program(std::istream& in, const std::string& name_for_errors, Rank rank) {
-  return Parts(in, name_for_errors).program(rank);
+  return Parts(in, name_for_errors, true).program(rank);
 }
 
 Program read_program(const std::string& path, Rank rank) {

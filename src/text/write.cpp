@@ -66,6 +66,7 @@ void write_schedule(std::ostream& stream, const Schedule& schedule) {
   header.topology = schedule.topology;
   header.topology_name = schedule.topology_name;
   header.bound = schedule.bound;
+  header.proof = schedule.proof;
 
   SealedLines out(stream);
   write_head(out, header, !schedule.routes.empty());

@@ -38,8 +38,7 @@ struct LaneCalls {
   LaneEndpoint* (*connect)(LaneSet* set, std::int32_t lane, const void* address, std::size_t bytes, int same_node,
                            LaneFault* fault);
 
-  int (*send)(LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, int until_received,
-              void** request);
+  int (*send)(LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, void** request);
   /// `from`: an endpoint to the sender, or null. A receive fails when that has failed and nothing has come since for
   /// two seconds: a peer that is done closes its own, having sent all.
   int (*recv)(LaneSet* set, std::int32_t lane, void* data, std::size_t bytes, std::uint64_t tag, LaneEndpoint* from,

@@ -139,7 +139,7 @@ std::string LaneTransport::try_endpoints(std::vector<Trial>& trials, double time
     const std::uint64_t tag = trial_tag(place_.number, trial.sends ? place_.rank : trial.peer, trial.lane);
     trial.failed =
         (trial.sends
-             ? calls_.send(endpoint(trial.peer, trial.lane), &trial.word, sizeof trial.word, tag, 0, &trial.request)
+             ? calls_.send(endpoint(trial.peer, trial.lane), &trial.word, sizeof trial.word, tag, &trial.request)
              : calls_.recv(set_, trial.lane, &trial.word, sizeof trial.word, tag, nullptr, &trial.request)) != 0;
   }
   for (bool pending = true; pending && Clock::now() < deadline;) {
@@ -175,7 +175,7 @@ std::string LaneTransport::fault_of(const Trial& trial) {
 int LaneTransport::send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
   const auto to = static_cast<std::size_t>(peer);
   const std::uint64_t tag = message_tag(place_.number, place_.rank, sent_[to]++);
-  const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, until_received_, request);
+  const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, request);
   return code == 0 ? 0 : code_of(code);
 }
 

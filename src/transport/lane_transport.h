@@ -50,8 +50,6 @@ class LaneTransport final : public Transport {
   bool is_settled(double time_s, bool whole) noexcept;
   /// To be called after a run: returns when what was sent needs no more progress of this rank.
   void settle() noexcept;
-  /// Sends of which the next messages complete only when their receiver has met them.
-  void until_received(bool on) noexcept { until_received_ = on ? 1 : 0; }
 
   int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override;
   int recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override;
@@ -88,7 +86,6 @@ class LaneTransport final : public Transport {
   std::vector<Request> flushes_;  // [index in used_] under way
   bool settles_ = true;
   unsigned turns_ = 0;
-  int until_received_ = 0;
 };
 
 }  // namespace colltopo

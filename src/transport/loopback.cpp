@@ -123,6 +123,8 @@ bool Loopback::step() {
 
 namespace {
 
+constexpr int k_looks = 1000;  // more than a rank has messages under way, in looks at some of them
+
 std::string waiting_ranks(const std::vector<bool>& done) {
   std::string ranks;
   for (std::size_t r = 0; r < done.size(); ++r) {
@@ -140,14 +142,19 @@ std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const
   const Layout layout =
       run.counts.empty() ? Layout(shape, run.count, run.element_size) : Layout(shape, run.counts, run.element_size);
   Loopback wires(shape.ranks, run.seed, run.protocol);
-  std::vector<std::unique_ptr<Plan>> plans;
+  std::vector<std::unique_ptr<Bound>> bounds;
   std::vector<std::unique_ptr<Execution>> executions;
+  std::vector<std::vector<std::byte>> arenas;
   std::vector<std::vector<std::byte>> outputs(ranks);
   for (Rank rank = 0; rank < shape.ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
-    plans.push_back(std::make_unique<Plan>(schedule.programs[r], PlanOptions{run.in_place}));
-    executions.push_back(std::make_unique<Execution>(*plans[r], wires.endpoint(rank)));
-    executions[r]->bind({run.count, run.element_size, run.counts, run.segments, run.order, run.pace, run.window});
+    bounds.push_back(std::make_unique<Bound>(
+        std::make_shared<const Plan>(schedule.programs[r], PlanOptions{run.in_place, run.compact}),
+        Binding{run.count, run.element_size, run.counts, run.segments, run.order, run.pace, run.window, run.independent,
+                k_stretch, run.part}));
+    arenas.emplace_back(bounds[r]->arena_bytes());
+    executions.push_back(std::make_unique<Execution>());
+    executions[r]->prepare(*bounds[r]);
     outputs[r].assign(layout.output_bytes(rank), std::byte{0xA5});
     Call call{inputs[r].data(), outputs[r].data(), run.reduce, run.reduce_context};
     if (run.in_place) {
@@ -157,7 +164,7 @@ std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const
       call.output = outputs[r].data();
       call.input = call.output + offset;
     }
-    executions[r]->start(call);
+    executions[r]->start(*bounds[r], wires.endpoint(rank), arenas[r].data(), call);
   }
 
   std::mt19937_64 random(run.seed * 7919 + 1);
@@ -176,16 +183,18 @@ std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const
     const std::size_t deliveries = 1 + random() % ranks;
     for (std::size_t i = 0; i < deliveries; ++i) moved = wires.step() || moved;
     if (moved) continue;
-    for (std::size_t r = 0; r < ranks; ++r) {  // nobody moved by chance: let everybody try before calling it a deadlock
-      if (!done[r] && executions[r]->progress()) {
-        done[r] = true;
-        --left;
-        moved = true;
+    // Nobody moved by chance: let everybody try before calling it a deadlock. One look does not test every message.
+    for (int look = 0; look < k_looks && !moved; ++look) {
+      for (std::size_t r = 0; r < ranks; ++r) {
+        if (!done[r] && executions[r]->progress()) {
+          done[r] = true;
+          --left;
+          moved = true;
+        }
       }
+      moved = wires.step() || moved;
     }
-    if (!wires.step() && !moved && left > 0) {
-      throw Error(schedule.name + ": deadlock; ranks " + waiting_ranks(done) + " wait for ever");
-    }
+    if (!moved && left > 0) throw Error(schedule.name + ": deadlock; ranks " + waiting_ranks(done) + " wait for ever");
   }
   for (std::size_t r = 0; r < ranks; ++r) {
     if (executions[r]->status() != 0)

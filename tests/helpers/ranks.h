@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
@@ -47,7 +46,6 @@ class Ranks {
 
   int sends() const { return sends_; }
   int waits() const { return waits_; }
-  int agreements() const { return agreements_; }
 
  private:
   struct Context {
@@ -114,7 +112,6 @@ class Ranks {
     };
     c.abandon = [](void*, void** request) { *request = nullptr; };
     c.progress = [](void*) { std::this_thread::yield(); };
-    c.agree = [](void* context, long long* value) { return of(context).ranks->agree(value); };
     c.locality = [](void* context, int, int* group_of) {
       const Ranks& all = *of(context).ranks;
       for (std::size_t r = 0; r < all.contexts_.size(); ++r) group_of[r] = all.node_of.empty() ? 0 : all.node_of[r];
@@ -154,32 +151,13 @@ class Ranks {
     return c;
   }
 
-  int agree(long long* value) {
-    std::unique_lock lock(mutex_);
-    const int round = round_;
-    least_ = arrived_ == 0 ? *value : std::min(least_, *value);
-    if (++arrived_ == ranks_) {
-      arrived_ = 0;
-      ++round_;
-      ++agreements_;
-      agreed_ = least_;
-      everybody_.notify_all();
-    } else {
-      everybody_.wait(lock, [&] { return round_ != round; });
-    }
-    *value = agreed_;
-    return 0;
-  }
-
   int ranks_;
   std::vector<Context> contexts_;
   std::mutex mutex_;
-  std::condition_variable everybody_;
   std::map<std::tuple<int, int, int>, Wire> wires_;  // (from, to, collective)
   std::map<Pending*, std::shared_ptr<Pending>> open_;
-  int arrived_ = 0, round_ = 0, sends_ = 0, agreements_ = 0;
+  int sends_ = 0;
   std::atomic<int> waits_{0};
-  long long least_ = 0, agreed_ = 0;
 };
 
 }  // namespace colltopo

@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -19,6 +20,7 @@
 #include "colltopo/error.h"
 #include "colltopo/loopback.h"
 #include "colltopo/schedule.h"
+#include "colltopo/segments.h"
 #include "colltopo/verify.h"
 
 namespace colltopo {
@@ -60,7 +62,10 @@ struct Trial {
   int segments = 1;
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
-  int window = 0;
+  std::uint32_t window = 0;
+  bool independent = false;
+  bool compact = false;
+  std::size_t part = k_part;
   Protocol protocol = Protocol::rendezvous;
   bool in_place = false;
   Reduction reduction = Reduction::sum;
@@ -69,13 +74,10 @@ struct Trial {
 
 inline std::ostream& operator<<(std::ostream& out, const Trial& trial) {
   return out << "count " << trial.count << (trial.counts.empty() ? "" : " with a count per rank") << ", "
-             << trial.segments << " segments, "
-             << (trial.pace == Pace::free    ? "free"
-                 : trial.pace == Pace::steps ? "stepped"
-                                             : "windowed")
-             << " pace, " << (trial.protocol == Protocol::eager ? "eager" : "rendezvous")
-             << (trial.in_place ? ", in place" : "") << ", reduction " << static_cast<int>(trial.reduction) << ", seed "
-             << trial.seed;
+             << trial.segments << " segments, " << (trial.pace == Pace::free ? "free" : "stepped") << " pace, window "
+             << trial.window << (trial.compact ? ", compact, " : ", ") << "parts of " << trial.part << ", "
+             << (trial.protocol == Protocol::eager ? "eager" : "rendezvous") << (trial.in_place ? ", in place" : "")
+             << ", reduction " << static_cast<int>(trial.reduction) << ", seed " << trial.seed;
 }
 
 namespace schedules_detail {
@@ -178,6 +180,9 @@ inline std::vector<Elements> run(const Schedule& schedule, const Trial& trial, c
   settings.order = trial.order;
   settings.pace = trial.pace;
   settings.window = trial.window;
+  settings.independent = trial.independent;
+  settings.compact = trial.compact;
+  settings.part = trial.part;
   settings.protocol = trial.protocol;
   settings.in_place = trial.in_place;
   settings.seed = trial.seed;
@@ -256,6 +261,27 @@ inline std::vector<Trial> trials_of(const Schedule& schedule, const Verdict& ver
   }
   if (shape.collective == Collective::allreduce && verdict.same_on_all_ranks) {
     trials.push_back({.count = uneven, .reduction = Reduction::digest, .seed = seed + 8});
+  }
+  trials.push_back({.count = 3 * uneven, .part = 2 * sizeof(Element), .seed = seed + 9});
+  if (!step_pattern(schedule).in_order) return trials;
+  // As large calls run: scratch is used again, messages go in parts, few of them are under way.
+  for (const std::uint32_t window : {1, 3}) {
+    trials.push_back({.count = uneven, .window = window, .seed = seed + 10});
+    trials.push_back(
+        {.count = uneven, .window = window, .compact = true, .part = 3 * sizeof(Element), .seed = seed + 11});
+  }
+  trials.push_back({.count = uneven + 1,
+                    .segments = 3,
+                    .order = SegmentOrder::slot_by_slot,
+                    .compact = true,
+                    .part = sizeof(Element),
+                    .seed = seed + 12});
+  trials.push_back(
+      {.count = uneven, .compact = true, .protocol = Protocol::eager, .in_place = verdict.in_place, .seed = seed + 13});
+  if (shape.collective == Collective::reduce_scatter) {
+    Trial unequal = *std::ranges::find_if(trials, [](const Trial& trial) { return !trial.counts.empty(); });
+    unequal.compact = true;
+    trials.push_back(unequal);
   }
   return trials;
 }

@@ -181,7 +181,6 @@ TEST(CApi, a_wrong_setting_declines_its_collective_alone_and_says_what_is_allowe
     EXPECT_EQ(checked_alltoall(2, rank, comm, 1), COLLTOPO_DECLINED);
     EXPECT_EQ(checked_allreduce(2, rank, comm, 1), COLLTOPO_SUCCESS);
   });
-  EXPECT_EQ(all.agreements(), 6);  // twice: who has a fault, and the least and the largest hash
 }
 
 TEST(CApi, wrong_settings_are_named_with_what_is_allowed) {
@@ -201,7 +200,7 @@ TEST(CApi, wrong_settings_are_named_with_what_is_allowed) {
                 HasSubstr("group is 'socket'; must be node, package, numa, l3 or a number"));
     EXPECT_THAT(refusal("group", "0"), HasSubstr("from 1"));
     EXPECT_THAT(refusal("segment_bytes", "many"), HasSubstr("number of bytes"));
-    EXPECT_THAT(refusal("pace", "slow"), HasSubstr("must be free, steps or window:N"));
+    EXPECT_THAT(refusal("pace", "slow"), HasSubstr("must be free or steps"));
     EXPECT_THAT(refusal("latency_node", "fast"), HasSubstr("a time such as 2us"));
     EXPECT_THAT(refusal("bandwidth_network", "0"), HasSubstr("a bandwidth such as"));
     EXPECT_THAT(refusal("verbose", "3"), HasSubstr("from 0 to 2"));
@@ -227,9 +226,9 @@ TEST(CApi, ranks_with_different_settings_all_decline_and_say_so) {
     EXPECT_EQ(checked_allreduce(3, rank, comm, 4), COLLTOPO_DECLINED);
     EXPECT_EQ(checked_alltoall(3, rank, comm, 4), COLLTOPO_DECLINED);
   });
-  EXPECT_EQ(all.sends(), 0);
+  EXPECT_EQ(all.sends(), 4);  // one agreement among three: a pair folds, a pair swaps, a pair unfolds
   ASSERT_EQ(all.said.size(), 1u);
-  EXPECT_THAT(all.said, Each(HasSubstr("0: ranks of this communicator have different settings")));
+  EXPECT_THAT(all.said, Each(HasSubstr("0: ranks have different settings; all must have the same")));
 }
 
 TEST(CApi, lines_call_the_previous_implementation_as_the_caller_does) {
@@ -247,19 +246,21 @@ TEST(CApi, lines_call_the_previous_implementation_as_the_caller_does) {
 }
 
 TEST(CApi, a_rank_waits_for_each_message_by_the_callback_that_does_if_there_is_one) {
-  Ranks all(4);
-  all.can_wait = true;
-  all.run([&](int rank, colltopo_comm* comm) {
-    colltopo_comm_set(comm, "alltoall_algorithm", "linear");
-    for (int call = 0; call < 5; ++call) EXPECT_EQ(checked_alltoall(4, rank, comm, 3), COLLTOPO_SUCCESS);
-  });
-  EXPECT_EQ(all.waits(), 4 * 5 * 3);  // sends are done with at once here
+  const auto waits = [](int calls) {
+    Ranks all(4);
+    all.can_wait = true;
+    all.run([&](int rank, colltopo_comm* comm) {
+      colltopo_comm_set(comm, "alltoall_algorithm", "linear");
+      for (int call = 0; call < calls; ++call) EXPECT_EQ(checked_alltoall(4, rank, comm, 3), COLLTOPO_SUCCESS);
+    });
+    return all.waits();
+  };
+  EXPECT_EQ(waits(7) - waits(2), 4 * 5 * 3);  // sends are done with at once here; ranks agree once
 }
 
 TEST(CApi, nothing_is_communicated_before_the_first_call) {
   Ranks all(4);
   all.run([&](int, colltopo_comm* comm) { colltopo_comm_set(comm, "allreduce_algorithm", "ring"); });
-  EXPECT_EQ(all.agreements(), 0);
   EXPECT_EQ(all.sends(), 0);
 }
 

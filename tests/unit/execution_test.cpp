@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "colltopo/execution.h"
+#include "executions.h"
 
 namespace {
 std::atomic<long> allocations{0};
@@ -98,7 +98,7 @@ TEST(Plan, ops_wait_exactly_for_hazards) {
   EXPECT_THAT(plan.after_completion(0), ElementsAre(1, 2));
   EXPECT_THAT(plan.after_completion(1), ElementsAre(2));
   EXPECT_THAT(plan.after_completion(3), IsEmpty());
-  EXPECT_THAT(plan.slots(), ElementsAre(0));
+  EXPECT_EQ(plan.scratch(), 1);
 }
 
 TEST(Plan, messages_with_one_peer_and_direction_start_in_order) {
@@ -124,7 +124,7 @@ TEST(Plan, in_place_the_input_is_the_output) {
 TEST(Execution, ops_start_when_what_they_wait_for_has_completed) {
   const Plan plan(relay());
   ScriptedTransport wires;
-  Execution execution(plan, wires);
+  OneExecution execution(plan, wires);
   execution.bind({.count = 2, .element_size = 8});
   std::vector<std::byte> input(64), output(64);
   execution.start({input.data(), output.data(), nullptr, nullptr});
@@ -180,7 +180,7 @@ TEST(Execution, small_plans_copy_while_messages_are_under_way_and_before_a_messa
     const Plan plan(std::move(b).build());
     std::vector<std::byte> input(4, std::byte{7}), output(4);
     WatchingTransport wires(output.data());
-    Execution execution(plan, wires);
+    OneExecution execution(plan, wires);
     execution.bind({.count = 1, .element_size = 1});
     EXPECT_EQ(execution.run({input.data(), output.data(), nullptr, nullptr}), 0);
     return wires.seen;
@@ -194,7 +194,7 @@ TEST(Execution, contiguous_messages_are_sent_from_where_they_lie) {
   b.send({{Buffer::input, 1, 2}}, 1).send({{Buffer::input, 0, 1}, {Buffer::input, 2, 1}}, 2);
   const Plan plan(std::move(b).build());
   ScriptedTransport wires;
-  Execution execution(plan, wires);
+  OneExecution execution(plan, wires);
   execution.bind({.count = 3, .element_size = 4});
   std::vector<std::byte> input(48), output(48);
   for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<std::byte>(i);
@@ -215,11 +215,11 @@ TEST(Execution, nothing_is_allocated_once_bound) {
     b.recv({{Buffer::scratch, 2 * peer, 1}, {Buffer::output, peer, 1}}, peer);
   }
   const Plan plan(std::move(b).build());
-  for (const Pace pace : {Pace::free, Pace::steps, Pace::window}) {
+  for (const Pace pace : {Pace::free, Pace::steps}) {
     ScriptedTransport wires;
-    Execution execution(plan, wires);
+    OneExecution execution(plan, wires);
     const Binding binding{
-        .count = 5, .element_size = 8, .segments = 3, .order = SegmentOrder::slot_by_slot, .pace = pace, .window = 1};
+        .count = 5, .element_size = 8, .segments = 3, .order = SegmentOrder::slot_by_slot, .pace = pace};
     execution.bind(binding);
     std::vector<std::byte> input(160), output(160);
     const long before = allocations;
@@ -242,7 +242,7 @@ TEST(Execution, step_by_step_no_step_begins_before_the_last_one_ended) {
   b.step(3).send({{Buffer::input, 2, 1}}, 2);
   const Plan plan(std::move(b).build());
   ScriptedTransport wires;
-  Execution execution(plan, wires);
+  OneExecution execution(plan, wires);
   execution.bind({.count = 1, .element_size = 8, .pace = Pace::steps});
   std::vector<std::byte> input(32), output(32);
   execution.start({input.data(), output.data(), nullptr, nullptr});
@@ -256,50 +256,20 @@ TEST(Execution, step_by_step_no_step_begins_before_the_last_one_ended) {
   EXPECT_EQ(wires.messages.size(), 3u);
 }
 
-TEST(Execution, in_a_window_no_flow_runs_ahead_of_the_slowest_by_more_segments) {
-  ProgramBuilder b({Collective::alltoall, 4, 4, 0}, 0);
-  b.step(1).send({{Buffer::input, 4, 3}}, 1, 0).send({{Buffer::input, 7, 1}}, 1, 1).send({{Buffer::input, 8, 4}}, 2, 0);
-  const Plan plan(std::move(b).build());
-  ScriptedTransport wires;
-  Execution execution(plan, wires);
-  execution.bind({.count = 40,
-                  .element_size = 1,
-                  .segments = 5,
-                  .order = SegmentOrder::slot_by_slot,
-                  .pace = Pace::window,
-                  .window = 2});
-  std::vector<std::byte> input(160), output(160);
-  execution.start({input.data(), output.data(), nullptr, nullptr});
-  execution.progress();
-  // Two segments of each of the three flows, in sizes that are in proportion to the flows.
-  ASSERT_EQ(wires.messages.size(), 6u);
-  std::size_t to_2 = 0, all = 0;
-  for (const auto& message : wires.messages) (message.peer == 2 ? to_2 : all) += message.bytes;
-  EXPECT_EQ(to_2, 16u);
-  EXPECT_EQ(all, 16u);
-  // One flow is done with what it may send; the others are not.
-  for (auto& message : wires.messages) message.done = message.peer == 2;
-  execution.progress();
-  EXPECT_EQ(wires.messages.size(), 6u);
-  for (auto& message : wires.messages) message.done = true;
-  execution.progress();
-  EXPECT_EQ(wires.messages.size(), 12u);
-}
-
 TEST(Execution, empty_messages_are_left_out_at_both_ends) {
   ProgramBuilder b({Collective::allreduce, 4, 1, 0}, 0);
   b.send({{Buffer::input, 3, 1}}, 1).recv({{Buffer::scratch, 2, 2}}, 1).send({{Buffer::input, 0, 2}}, 2);
   const Plan plan(std::move(b).build());
   ScriptedTransport wires;
-  Execution execution(plan, wires);
+  OneExecution execution(plan, wires);
   execution.bind({.count = 2, .element_size = 8});  // chunks 2 and 3 have no elements
   std::vector<std::byte> input(16), output(16);
   execution.start({input.data(), output.data(), nullptr, nullptr});
   execution.progress();
   ASSERT_EQ(wires.messages.size(), 1u);
   EXPECT_EQ(wires.messages[0].peer, 2);
-  EXPECT_EQ(execution.messages(), 1u);
-  EXPECT_EQ(execution.bytes_sent(), 16u);
+  EXPECT_EQ(execution.bound().messages(), 1u);
+  EXPECT_EQ(execution.bound().bytes_sent(), 16u);
 }
 
 TEST(Execution, an_error_ends_the_run_and_gives_up_what_is_under_way) {
@@ -311,7 +281,7 @@ TEST(Execution, an_error_ends_the_run_and_gives_up_what_is_under_way) {
     ScriptedTransport wires;
     wires.fail_on_send = send;
     wires.fail_on_test = test;
-    Execution execution(plan, wires);
+    OneExecution execution(plan, wires);
     execution.bind({.count = 1, .element_size = 8});
     std::vector<std::byte> input(32), output(32);
     execution.start({input.data(), output.data(), nullptr, nullptr});

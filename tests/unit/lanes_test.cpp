@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "colltopo/error.h"
-#include "colltopo/execution.h"
+#include "executions.h"
 #include "transport/communicator_numbers.h"
 #include "transport/lane_setting.h"
 #include "transport/lane_transport.h"
@@ -218,7 +218,7 @@ LaneCalls shuffling_calls() {
     made.push_back(std::make_unique<LaneEndpoint>(LaneEndpoint{sets[static_cast<std::size_t>(rank)].get(), lane}));
     return made.back().get();
   };
-  calls.send = [](LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, int, void** request) {
+  calls.send = [](LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, void** request) {
     const auto* const first = static_cast<const std::byte*>(data);
     if (endpoint->lane != dead_lane)
       endpoint->target->under_way[endpoint->lane].push_back({tag, {first, first + bytes}});
@@ -316,13 +316,12 @@ TEST(LaneTransport, messages_meet_whatever_order_lanes_deliver_them_in) {
   for (const char* lanes : {"device:a,b,c", "shared"}) {
     Job job(lanes);
     wire_all(job);
-    std::vector<std::unique_ptr<Plan>> plans;
-    std::vector<std::unique_ptr<Execution>> executions;
+    std::vector<std::unique_ptr<OneExecution>> executions;
     std::vector<std::vector<std::int64_t>> input(k_ranks), output(k_ranks);
     constexpr std::size_t k_count = 24;  // per shard
     for (std::size_t rank = 0; rank < k_ranks; ++rank) {
-      plans.push_back(std::make_unique<Plan>(by_three_lanes(static_cast<Rank>(rank))));
-      executions.push_back(std::make_unique<Execution>(*plans.back(), *job.transports[rank]));
+      const Plan plan(by_three_lanes(static_cast<Rank>(rank)));
+      executions.push_back(std::make_unique<OneExecution>(plan, *job.transports[rank]));
       executions.back()->bind({.count = k_count, .element_size = 8, .segments = 4});
       for (std::size_t i = 0; i < k_ranks * k_count; ++i)
         input[rank].push_back(static_cast<std::int64_t>(rank * 1000 + i));

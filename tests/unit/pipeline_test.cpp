@@ -7,10 +7,10 @@
 #include <map>
 
 #include "colltopo/cost.h"
-#include "colltopo/execution.h"
 #include "colltopo/forest.h"
 #include "colltopo/rings.h"
 #include "colltopo/segments.h"
+#include "executions.h"
 #include "schedules.h"
 
 namespace colltopo {
@@ -170,12 +170,11 @@ TEST(Segments, slot_by_slot_every_collective_is_right) {
         const auto count = static_cast<std::size_t>(2 * chunks_in_count(schedule.shape)) + 3;
         for (const int segments : {2, 5, 40})
           for (const Protocol protocol : {Protocol::eager, Protocol::rendezvous})
-            for (const int window : {0, 1, 3})
+            for (const bool compact : {false, true})
               EXPECT_TRUE(runs_right(schedule, {.count = count * 3,
                                                 .segments = segments,
                                                 .order = SegmentOrder::slot_by_slot,
-                                                .pace = window == 0 ? Pace::free : Pace::window,
-                                                .window = window,
+                                                .compact = compact,
                                                 .protocol = protocol,
                                                 .seed = 5}))
                   << spec;
@@ -247,13 +246,12 @@ struct RoundsTaken {
 RoundsTaken rounds_of(const Schedule& schedule, int segments, SegmentOrder order) {
   const Rank ranks = schedule.shape.ranks;
   Rounds wires(ranks);
-  std::vector<std::unique_ptr<Plan>> plans;
-  std::vector<std::unique_ptr<Execution>> executions;
+  std::vector<std::unique_ptr<OneExecution>> executions;
   const auto count = static_cast<std::size_t>(segments * chunks_in_count(schedule.shape));
   std::vector<std::byte> input(count), output(count * static_cast<std::size_t>(ranks));
   for (Rank rank = 0; rank < ranks; ++rank) {
-    plans.push_back(std::make_unique<Plan>(schedule.programs[static_cast<std::size_t>(rank)]));
-    executions.push_back(std::make_unique<Execution>(*plans.back(), wires.end(rank)));
+    const Plan plan(schedule.programs[static_cast<std::size_t>(rank)]);
+    executions.push_back(std::make_unique<OneExecution>(plan, wires.end(rank)));
     executions.back()->bind({.count = count, .segments = segments, .order = order});
     executions.back()->start({input.data(), output.data(), nullptr, nullptr});
   }
@@ -277,7 +275,7 @@ TEST(Execution, slot_by_slot_a_chain_of_trees_fills_and_drains_once) {
     const RoundsTaken taken = rounds_of(schedule, segments, SegmentOrder::slot_by_slot);
     EXPECT_GE(taken.rounds, busiest * segments);
     EXPECT_LE(taken.rounds, busiest * segments + schedule.steps() - 1) << segments;
-    EXPECT_LE(taken.most_under_way, Execution::k_window);
+    EXPECT_LE(taken.most_under_way, Bound::k_window_of_peer);
   }
 }
 
@@ -361,7 +359,7 @@ TEST(Execution, reductions_run_in_bounded_stretches_while_messages_are_under_way
        {lr3_on(row, Collective::reduce_scatter), forest_on(row, Collective::reduce_scatter)}) {
     const Plan plan(schedule.programs[3]);
     RecordingTransport wires(100000);
-    Execution execution(plan, wires);
+    OneExecution execution(plan, wires);
     constexpr std::size_t k_count = 1 << 19;  // 4 MiB for each rank
     execution.bind({.count = k_count, .element_size = 8, .segments = 4, .order = SegmentOrder::slot_by_slot});
     std::vector<std::byte> input(8 * 8 * k_count), output(8 * k_count);
@@ -382,7 +380,7 @@ TEST(Execution, messages_that_a_reduction_makes_ready_go_before_the_next_reducti
     b.reduce({{Buffer::scratch, peer, 1}}, {{Buffer::output, peer, 1}}).send({{Buffer::output, peer, 1}}, peer);
   const Plan plan(std::move(b).build());
   RecordingTransport wires(64);
-  Execution execution(plan, wires);
+  OneExecution execution(plan, wires);
   constexpr std::size_t k_count = 4 * k_stretch / 8;  // each reduction is a stretch
   execution.bind({.count = k_count, .element_size = 8});
   std::vector<std::byte> input(8 * k_count), output(8 * k_count);
@@ -404,7 +402,7 @@ TEST(Execution, elements_larger_than_a_stretch_are_reduced_one_by_one) {
   b.recv({{Buffer::scratch, 0, 1}}, 1).reduce({{Buffer::scratch, 0, 1}}, {{Buffer::output, 0, 1}});
   const Plan plan(std::move(b).build());
   RecordingTransport wires(4);
-  Execution execution(plan, wires);
+  OneExecution execution(plan, wires);
   constexpr std::size_t k_element = k_stretch + 8;
   execution.bind({.count = 5, .element_size = k_element});
   std::vector<std::byte> input(5 * k_element), output(5 * k_element);

@@ -107,13 +107,13 @@ TEST(RoutingOf, is_the_opposite_of_lowering) {
 TEST(RoutedAlltoall, in_a_window_every_flow_arrives) {
   const Topology topology = random_network(6, 9, 2);
   const Schedule schedule = routed_alltoall("random", topology, chunked(topology, random_routing(topology, 6, 3), 8));
-  for (const int window : {1, 2, 7})
+  for (const std::uint32_t window : {1, 2, 7})
     for (const Protocol protocol : {Protocol::eager, Protocol::rendezvous})
       EXPECT_TRUE(runs_right(schedule, {.count = 100,
                                         .segments = 9,
                                         .order = SegmentOrder::slot_by_slot,
-                                        .pace = Pace::window,
                                         .window = window,
+                                        .independent = true,
                                         .protocol = protocol}));
 }
 

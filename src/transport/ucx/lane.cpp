@@ -90,14 +90,11 @@ int Lane::started(ucs_status_ptr_t pointer, const LaneEndpoint* from, bool error
   return 0;
 }
 
-int Lane::send(LaneEndpoint& endpoint, const void* data, std::size_t bytes, ucp_tag_t tag, bool until_received,
-               void** request) {
+int Lane::send(LaneEndpoint& endpoint, const void* data, std::size_t bytes, ucp_tag_t tag, void** request) {
   const ucp_request_param_t parameters = plain();
   const std::lock_guard lock(mutex_);
   if (const ucs_status_t status = endpoint.status.load(std::memory_order_relaxed); status != UCS_OK) return status;
-  return started(until_received ? ucp_tag_send_sync_nbx(endpoint.ep, data, bytes, tag, &parameters)
-                                : ucp_tag_send_nbx(endpoint.ep, data, bytes, tag, &parameters),
-                 nullptr, true, request);
+  return started(ucp_tag_send_nbx(endpoint.ep, data, bytes, tag, &parameters), nullptr, true, request);
 }
 
 int Lane::recv(void* data, std::size_t bytes, ucp_tag_t tag, const LaneEndpoint* from, void** request) {

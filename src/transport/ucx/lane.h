@@ -44,8 +44,7 @@ class Lane {
   const void* address(std::size_t* bytes) const;
   LaneEndpoint* connect(const std::string& address, bool same_node, std::string* fault);
 
-  int send(LaneEndpoint& endpoint, const void* data, std::size_t bytes, ucp_tag_t tag, bool until_received,
-           void** request);
+  int send(LaneEndpoint& endpoint, const void* data, std::size_t bytes, ucp_tag_t tag, void** request);
   int recv(void* data, std::size_t bytes, ucp_tag_t tag, const LaneEndpoint* from, void** request);
   int settle(void** request);
   void release(void* request);

@@ -153,9 +153,8 @@ LaneEndpoint* connect(LaneSet* set, std::int32_t lane, const void* peer, std::si
   });
 }
 
-int send(LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, int until_received,
-         void** request) {
-  return endpoint->lane->send(*endpoint, data, bytes, tag, until_received != 0, request);
+int send(LaneEndpoint* endpoint, const void* data, std::size_t bytes, std::uint64_t tag, void** request) {
+  return endpoint->lane->send(*endpoint, data, bytes, tag, request);
 }
 
 int recv(LaneSet* set, std::int32_t lane, void* data, std::size_t bytes, std::uint64_t tag, LaneEndpoint* from,

@@ -1,0 +1,143 @@
+#include "comm/agreement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "colltopo/algorithms.h"
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t k_most_bounds = 256;
+
+std::shared_ptr<const Bound> bound_of(std::string_view algorithm, Shape shape, Rank rank, std::size_t count,
+                                      std::size_t element_size) {
+  const Algorithm& row = *algorithm_named(algorithm);
+  shape.chunks = row.chunks(shape, {});
+  Binding binding;
+  binding.count = count;
+  binding.element_size = element_size;
+  return std::make_shared<const Bound>(std::make_shared<const Plan>(row.program(shape, rank, {})), binding);
+}
+
+// FNV-1a.
+class Checksum {
+ public:
+  void add(unsigned char byte) { sum_ = (sum_ ^ byte) * 0x100000001B3ull; }
+  long long value() const { return static_cast<long long>(sum_ >> 2); }
+
+ private:
+  unsigned long long sum_ = 0xCBF29CE484222325ull;
+};
+
+int run(const Bound& bound, Transport& transport, const Call& call) {
+  Execution execution;
+  execution.prepare(bound);
+  std::vector<std::byte> arena(bound.arena_bytes());
+  return execution.run(bound, transport, arena.data(), call);
+}
+
+}  // namespace
+
+std::shared_ptr<const Bound> agreement_bound(Rank rank, Rank ranks, std::size_t numbers) {
+  static auto* const mutex = new std::mutex;
+  static auto* const bounds = new std::map<std::tuple<Rank, Rank, std::size_t>, std::shared_ptr<const Bound>>;
+  const std::lock_guard lock(*mutex);
+  if (const auto found = bounds->find({rank, ranks, numbers}); found != bounds->end()) return found->second;
+  if (bounds->size() >= k_most_bounds) bounds->clear();
+  return (*bounds)[{rank, ranks, numbers}] =
+             bound_of("recursive-doubling", {Collective::allreduce, ranks, 1, 0}, rank, numbers, sizeof(long long));
+}
+
+int keep_smaller(void*, const void* source, void* target, std::size_t elements) {
+  for (std::size_t i = 0; i < elements; ++i) {
+    long long one = 0, other = 0;
+    std::memcpy(&one, static_cast<const std::byte*>(source) + i * sizeof one, sizeof one);
+    std::memcpy(&other, static_cast<std::byte*>(target) + i * sizeof other, sizeof other);
+    if (one < other) std::memcpy(static_cast<std::byte*>(target) + i * sizeof one, &one, sizeof one);
+  }
+  return 0;
+}
+
+long long checksum_of(std::string_view text) {
+  Checksum sum;
+  for (const char c : text) sum.add(static_cast<unsigned char>(c));
+  return sum.value();
+}
+
+long long checksum_of(std::span<const int> numbers) {
+  Checksum sum;
+  for (const int number : numbers)
+    for (unsigned shift = 0; shift < 32; shift += 8) sum.add(static_cast<unsigned char>(number >> shift));
+  return sum.value();
+}
+
+std::size_t Findings::smallest(long long value) {
+  values_.push_back(value);
+  return values_.size() - 1;
+}
+
+int Agreement::reduce(std::span<long long> values) const {
+  const std::vector<long long> own(values.begin(), values.end());
+  return run(*agreement_bound(rank_, ranks_, values.size()), transport_,
+             {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(values.data()), keep_smaller,
+              nullptr});
+}
+
+Agreement::Result Agreement::agree(const Findings& findings) const {
+  std::vector<long long> values{findings.has_fault() ? rank_ : ranks_};
+  for (const Findings::Fact& fact : findings.facts_) {
+    values.push_back(fact.checksum);
+    values.push_back(-fact.checksum);
+  }
+  values.insert(values.end(), findings.values_.begin(), findings.values_.end());
+  Result result;
+  if (reduce(values) != 0) {
+    result.fault = fmt::format("rank {} cannot agree with the others: a message failed", rank_);
+    return result;
+  }
+  const auto first_value = static_cast<std::ptrdiff_t>(1 + 2 * findings.facts_.size());
+  result.smallest.assign(values.begin() + first_value, values.end());
+  if (values[0] != ranks_) {
+    if (values[0] == rank_) result.fault = findings.fault_;
+    return result;
+  }
+  for (std::size_t f = 0; f < findings.facts_.size(); ++f) {
+    if (values[1 + 2 * f] == -values[2 + 2 * f]) continue;
+    if (rank_ == 0) result.fault = fmt::format("ranks have {}; all must have the same", findings.facts_[f].name);
+    return result;
+  }
+  result.good = true;
+  return result;
+}
+
+long long Agreement::least(long long value) const { return reduce({&value, 1}) == 0 ? value : -1; }
+
+bool Agreement::all_good(std::string* fault) const {
+  Findings findings;
+  if (!fault->empty()) findings.fault(*fault);
+  Result result = agree(findings);
+  *fault = std::move(result.fault);
+  return result.good;
+}
+
+std::string Agreement::text_of_rank_0(const std::string& text) const {
+  const auto length = static_cast<std::size_t>(
+      std::max(0LL, rank_ == 0 ? least(static_cast<long long>(text.size())) : least(std::numeric_limits<long long>::max())));
+  if (length == 0) return "";
+  std::string result = text;
+  result.resize(length);
+  auto* const bytes = reinterpret_cast<std::byte*>(result.data());
+  if (run(*bound_of("binomial", {Collective::bcast, ranks_, 1, 0}, rank_, length, 1), transport_, {bytes, bytes}) != 0)
+    return "";
+  return result;
+}
+
+}  // namespace colltopo

@@ -1,0 +1,82 @@
+// What all ranks of a communicator must find alike before anything depends on it.
+//
+// Ranks agree by a schedule of our own, an all-reduce of a few numbers by recursive doubling that an Execution runs: so a
+// call that may not block chains it before its own.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "colltopo/execution.h"
+
+namespace colltopo {
+
+/// The smallest of all ranks' numbers, for each of so many: made once per process for equal arguments.
+std::shared_ptr<const Bound> agreement_bound(Rank rank, Rank ranks, std::size_t numbers);
+/// Its reduction: `elements` of long long.
+int keep_smaller(void* context, const void* source, void* target, std::size_t elements);
+
+/// A 62-bit number that stands for a text or for numbers, so that its negative is a long long as well.
+long long checksum_of(std::string_view text);
+long long checksum_of(std::span<const int> numbers);
+
+/// What one rank found, and what it has in common with the others once they have agreed. A caller adds facts in the same
+/// order on all ranks.
+class Findings {
+ public:
+  /// The same on all ranks if nothing is wrong: `name` says what of ("different settings").
+  void same(std::string name, long long checksum) { facts_.push_back({std::move(name), checksum}); }
+  /// The smallest, or largest, of all ranks' numbers; returns its place for value().
+  std::size_t smallest(long long value);
+  std::size_t largest(long long value) { return smallest(-value); }
+  /// What this rank cannot do; the first fault counts.
+  void fault(std::string line) {
+    if (fault_.empty()) fault_ = std::move(line);
+  }
+  bool has_fault() const { return !fault_.empty(); }
+
+ private:
+  friend class Agreement;
+  struct Fact {
+    std::string name;
+    long long checksum;
+  };
+  std::vector<Fact> facts_;
+  std::vector<long long> values_;
+  std::string fault_;
+};
+
+class Agreement {
+ public:
+  Agreement(Rank rank, Rank ranks, Transport& transport) : rank_(rank), ranks_(ranks), transport_(transport) {}
+
+  struct Result {
+    bool good = false;
+    std::string fault;  // what this rank should say; empty on all ranks but one
+    std::vector<long long> smallest;
+
+    long long value(std::size_t place) const { return smallest[place]; }
+    long long largest(std::size_t place) const { return -smallest[place]; }
+  };
+  /// Collective, one all-reduce. Good when no rank has a fault and all have the same facts; otherwise the lowest rank
+  /// with a fault, or rank 0, is to say what is wrong.
+  Result agree(const Findings& findings) const;
+
+  /// The smallest value of all ranks; -1 where messages fail.
+  long long least(long long value) const;
+  long long largest(long long value) const { return -least(-value); }
+  /// agree() on a fault alone.
+  bool all_good(std::string* fault) const;
+  /// Rank 0's text, on every rank.
+  std::string text_of_rank_0(const std::string& text) const;
+
+ private:
+  int reduce(std::span<long long> values) const;
+
+  Rank rank_, ranks_;
+  Transport& transport_;
+};
+
+}  // namespace colltopo

@@ -1,0 +1,300 @@
+// Decisions of one communicator. Everything that decides is equal on all ranks: settings and files (agreed on once), the
+// placement of ranks, and of a call only bytes, root and the operation's properties.
+
+#include "comm/selector.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "colltopo/error.h"
+#include "comm/build_id.h"
+#include "comm/machine_network.h"
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t k_most_segments = 64;
+constexpr std::size_t k_most_kept = 1024;  // decisions of a collective
+
+// Places by the order in which they first appear: a torus of nodes counts them so, whatever the caller calls them.
+void number_from_0(std::vector<int>& places) {
+  std::map<int, int> numbers;
+  for (int& place : places) place = numbers.emplace(place, static_cast<int>(numbers.size())).first->second;
+}
+
+int op_properties(const Request& request) {
+  return (request.commutative ? 1 : 0) | (request.associative_bits ? 2 : 0);
+}
+
+}  // namespace
+
+std::string unfit_for(const LoadedProgram& file, const Request& request) {
+  std::string unfit =
+      unfit_for(Properties{file.proof.in_place, file.proof.keeps_rank_order, file.proof.same_on_all_ranks}, request);
+  if (!unfit.empty() && !file.proved)
+    unfit += ", as far as the file says: it has no proof (colltopo convert FILE --to text -o FILE proves it)";
+  return unfit;
+}
+
+bool Selector::declines_all() const {
+  return std::ranges::all_of(declined_, [](bool declined) { return declined; });
+}
+
+void Selector::decline_once(Collective collective, const std::string& line) {
+  bool& said = said_[index_of(collective)];
+  if (!said) voice_.say_once(0, fmt::format("{}: {}; using {}", name(collective), line, voice_.previous()));
+  said = true;
+}
+
+// What a rank finds without its peers is agreed on in one go. Places that ranks must tell each other come after that:
+// whether to ask for them is itself a setting.
+bool Selector::settle(const colltopo_callbacks& callbacks) {
+  node_of_.assign(static_cast<std::size_t>(ranks_), 0);
+  const auto agreed = [&](const Findings& findings) {
+    const Agreement::Result result = agreement_.agree(findings);
+    if (!result.good) {
+      decline_all();
+      if (!result.fault.empty()) voice_.say(0, fmt::format("{}; using {}", result.fault, voice_.previous()));
+    }
+    return result.good;
+  };
+  const auto places = [&](Findings& findings) {
+    if (!find_places(callbacks)) findings.fault("cannot find out which ranks share a node");
+    if (!settings_.topology.empty() || !settings_.schedules.empty()) filed_.place(settings_, rank_, ranks_, callbacks);
+    findings.same("different places in the network", checksum_of(node_of_) ^ checksum_of(filed_.placement_text()));
+  };
+  Findings own;
+  own.same("different builds of colltopo", build_checksum());
+  own.same("different settings", checksum_of(settings_.canonical));
+  own.same("different kinds of processors", checksum_of(fmt::format("{}", callbacks.architecture)));
+  own.same("different topologies under " + settings_.topology, machine_checksum(settings_.topology));
+  own.same("different lists of hosts", checksum_of(fmt::format("{}", fmt::join(settings_.hosts, ","))));
+  try {
+    if (!settings_.rules.empty()) rules_ = Rules::read(settings_.rules);
+  } catch (const std::exception& error) {
+    own.fault(error.what());
+  }
+  own.same("different rules under " + settings_.rules, rules_ ? rules_->checksum() : 0);
+  if (callbacks.places_are_local != 0) places(own);
+  if (!agreed(own)) return false;
+  if (declines_all()) return false;
+  if (callbacks.places_are_local == 0) {
+    Findings found;
+    places(found);
+    if (!agreed(found)) return false;
+  }
+  if (settings_.group.size == 0 && settings_.group.level != COLLTOPO_NODE && callbacks.locality != nullptr) {
+    std::vector<int> group_of(node_of_);
+    Findings found;
+    if (callbacks.locality(callbacks.context, settings_.group.level, group_of.data()) != 0)
+      found.fault("cannot find out which ranks share a place of the setting group");
+    number_from_0(group_of);
+    found.same("different groups", checksum_of(group_of));
+    if (!agreed(found)) return false;
+    options_.groups = grouped(group_of);
+  }
+  fit_topology();
+  chooser_ =
+      shared_chooser(ranks_, Placement{node_of_, dimensions_}, settings_.machine, options_, settings_.values);
+  return true;
+}
+
+bool Selector::find_places(const colltopo_callbacks& callbacks) {
+  options_ = {};
+  bool good = true;
+  if (callbacks.locality != nullptr) {
+    good = callbacks.locality(callbacks.context, COLLTOPO_NODE, node_of_.data()) == 0;
+    number_from_0(node_of_);
+  }
+  if (settings_.group.size > 0)
+    options_.values.set("group", settings_.group.size);
+  else
+    options_.groups = grouped(node_of_);
+  return good;
+}
+
+void Selector::fit_topology() {
+  const RankPlaces& places = filed_.places();
+  if (!places.empty() && std::ranges::all_of(places.ranks_on, [](int count) { return count > 0; })) {
+    // Nodes by their hosts' numbers: that is how the sides count.
+    for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host)
+      for (int i = 0; i < places.ranks_on[host]; ++i, ++place)
+        node_of_[static_cast<std::size_t>(places.rank_at[place])] = static_cast<int>(host);
+    if (settings_.group.size == 0 && settings_.group.level == COLLTOPO_NODE) options_.groups = grouped(node_of_);
+  }
+  dimensions_ = settings_.dimensions;
+  std::size_t product = 1;
+  for (const int side : dimensions_) product *= static_cast<std::size_t>(side);
+  const auto nodes = static_cast<std::size_t>(Placement{node_of_, {}}.nodes());
+  if (!dimensions_.empty() && product != nodes) {
+    // A communicator on part of the machine has no such shape; its own nodes count as a crossbar.
+    voice_.say_once(1, fmt::format("topology {} has {} nodes, this communicator {}; taken as a crossbar",
+                                   settings_.topology, product, nodes));
+    dimensions_.clear();
+  }
+  // With one rank per node the ranks form the torus themselves.
+  if (nodes != static_cast<std::size_t>(ranks_)) return;
+  if (places.empty() || places.in_order)
+    options_.dimensions = dimensions_;
+  else if (!dimensions_.empty())
+    voice_.say_once(1, fmt::format("ranks are not in the order of the hosts of {}; closed forms take them as a ring",
+                                   settings_.topology));
+}
+
+const Rule* Selector::matching_rule(const Request& request) const {
+  if (!rules_) return nullptr;
+  return rules_->match({request.collective, ranks_, chooser_->ranks_per_node() == 1, chooser_->nodes() == 1,
+                        settings_.topology, request.bytes});
+}
+
+const Decision& Selector::decide(const Request& request) {
+  const Rule* const rule = matching_rule(request);
+  const bool filed = !settings_.schedules.empty() && request.bytes >= settings_.schedules_from_bytes;
+  const int properties = reduces(request.collective) ? op_properties(request) : 0;
+  std::deque<Kept>& all = kept_[index_of(request.collective)];
+  const auto found = std::ranges::find_if(all, [&](const Kept& kept) {
+    return kept.rule == rule && kept.filed == filed && kept.fallback_allowed == request.fallback_allowed &&
+           kept.op_properties == properties && (kept.root < 0 || kept.root == request.root) &&
+           kept.from <= request.bytes && request.bytes < kept.to;
+  });
+  if (found != all.end()) return found->decision;
+  Kept kept = decided(request, rule, filed);
+  kept.rule = rule;
+  kept.filed = filed;
+  kept.fallback_allowed = request.fallback_allowed;
+  kept.op_properties = properties;
+  if (all.size() >= k_most_kept) all.pop_front();
+  return all.emplace_back(std::move(kept)).decision;
+}
+
+// A parameter goes before a rule, a rule before schedules of folders, those before the model.
+Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool filed) {
+  Kept kept;
+  const Rank root = rooted(request.collective) ? request.root : -1;
+  const auto by = [&](const Forced& choice, const std::string& source) {
+    if (choice.kind == Forced::Kind::file) kept.root = root;
+    kept.decision = decided_by(choice, source, request);
+    return std::move(kept);
+  };
+  const Forced& forced = settings_.forced[index_of(request.collective)];
+  if (forced.kind != Forced::Kind::automatic) return by(forced, "parameter");
+  if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return by(rule->choice, rule->place);
+  if (filed) {
+    kept.root = root;
+    if (auto decision = decided_by_folder(request)) {
+      kept.decision = *std::move(decision);
+      return kept;
+    }
+  }
+  const Choice& chosen = chooser_->choose(request);
+  say_decision(request, chosen.name, fmt::format("model, predicted {:.3g} us", chosen.seconds * 1e6));
+  kept.from = chosen.from;
+  kept.to = chosen.to;
+  kept.decision = {chosen.algorithm, nullptr, chosen.options, chosen.name};
+  return kept;
+}
+
+Decision Selector::decided_by(const Forced& choice, const std::string& source, const Request& request) {
+  if (choice.kind == Forced::Kind::file) return decided_by_file(choice.path, source, request);
+  if (choice.kind == Forced::Kind::fallback) {
+    say_decision(request, "fallback", source);
+    return {nullptr, nullptr, {}, "fallback"};
+  }
+  const Choice& chosen = chooser_->price(*choice.algorithm, choice.over(options_), request);
+  if (!chosen.excluded.empty()) {
+    // An operation's properties may differ from call to call, what the shape refuses does not.
+    decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, chosen.excluded));
+    return {nullptr, nullptr, {}, chosen.name};
+  }
+  say_decision(request, chosen.name, fmt::format("{}, predicted {:.3g} us", source, chosen.seconds * 1e6));
+  return {chosen.algorithm, nullptr, chosen.options, chosen.name};
+}
+
+std::optional<Decision> Selector::decided_by_folder(const Request& request) {
+  std::vector<FiledSchedules::Remark> remarks;
+  const std::string path = filed_.path(request.collective, request.root, agreement_, &remarks);
+  for (const FiledSchedules::Remark& remark : remarks) voice_.say(remark.level, remark.line);
+  if (path.empty()) return std::nullopt;
+  std::string fault;
+  const auto loaded =
+      files_.load(path, {request.collective, rank_, ranks_, filed_.places().rank_at}, agreement_, &fault);
+  if (loaded == nullptr) {
+    if (!fault.empty()) voice_.say(0, fmt::format("{}: {}; the model decides", name(request.collective), fault));
+    filed_.forget(request.collective, request.root);
+    return std::nullopt;
+  }
+  if (const std::string unfit = unfit_for(*loaded, request); !unfit.empty()) {
+    voice_.say_once(1, fmt::format("{}: {} {}; the model decides", name(request.collective), path, unfit));
+    return std::nullopt;
+  }
+  // The same file may also be forced, with rank r in place r.
+  const std::string called = "file:" + path + (filed_.places().in_order ? "" : " by host");
+  say_decision(request, called, "found by topology and placement");
+  return Decision{nullptr, loaded, {}, called};
+}
+
+Decision Selector::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
+  std::string fault;
+  Decision decision{nullptr, files_.load(path, {request.collective, rank_, ranks_, {}}, agreement_, &fault), {},
+                    "file:" + path};
+  if (decision.file == nullptr) {
+    if (!fault.empty()) voice_.say(0, fmt::format("{}: {}; using {}", name(request.collective), fault, voice_.previous()));
+    decline(request.collective);
+    return decision;
+  }
+  const Rank root = decision.file->program->shape().root;
+  const std::string unfit = rooted(request.collective) && root != request.root
+                                ? fmt::format("has root {}, the call {}", root, request.root)
+                                : unfit_for(*decision.file, request);
+  if (!unfit.empty()) {
+    decline_once(request.collective, fmt::format("{} {}", path, unfit));
+    decision.file = nullptr;
+    return decision;
+  }
+  say_decision(request, decision.name, source);
+  return decision;
+}
+
+// Segments of the size that a rule or the setting says; where nobody says one, as the steps of a file ask for. The
+// algorithms of the table fill their channels in every step and are not cut by themselves.
+Manner Selector::manner_of(const Decision& decision, const Request& request) const {
+  Manner manner;
+  const Machine& machine = settings_.machine;
+  manner.window = static_cast<std::uint32_t>(machine.window);
+  const bool stepped = decision.file == nullptr ? decision.algorithm->paced_by_steps : false;
+  const bool may_step = decision.file == nullptr || decision.file->proof.stepped;
+  if (stepped || (settings_.pace == Pace::steps && may_step)) manner.pace = Pace::steps;
+  const Rule* const rule = matching_rule(request);
+  const std::optional<std::size_t> segment =
+      rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
+  if (segment) {
+    const std::size_t whole =
+        request.collective == Collective::allreduce ? request.bytes / static_cast<std::size_t>(ranks_) : request.bytes;
+    if (*segment > 0)
+      manner.segments = static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
+  } else if (decision.file != nullptr && settings_.pace == Pace::free) {
+    const Port port{machine.overhead, nodes() == 1 ? machine.bandwidth_node : machine.bandwidth_network};
+    manner.segments = segments_for(decision.file->pattern, decision.file->program->shape(),
+                                static_cast<double>(request.bytes), port);
+  }
+  if (decision.file != nullptr && !decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
+  return manner;
+}
+
+void Selector::say_decision(const Request& request, const std::string& what, const std::string& source) const {
+  if (!voice_.heard(1)) return;
+  voice_.say(1, fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({})", name(request.collective), request.bytes,
+                            ranks_, nodes(), what, source));
+}
+
+std::size_t Selector::memory_bytes() const {
+  std::size_t bytes = node_of_.capacity() * sizeof(int);
+  for (const auto& kept : kept_) bytes += kept.size() * sizeof(Kept);
+  return bytes;
+}
+
+}  // namespace colltopo

@@ -1,0 +1,106 @@
+// Which program serves a call on one communicator, by what is equal on all ranks: a parameter, a rule, a schedule of the
+// folders, or the model, in this order.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "colltopo/choice.h"
+#include "comm/filed_schedules.h"
+#include "comm/rules.h"
+#include "comm/schedule_files.h"
+#include "comm/settings.h"
+#include "comm/voice.h"
+
+namespace colltopo {
+
+constexpr std::size_t index_of(Collective collective) { return static_cast<std::size_t>(collective); }
+
+/// What was decided for calls of some sizes.
+struct Decision {
+  const Algorithm* algorithm = nullptr;
+  std::shared_ptr<const LoadedProgram> file;  // both null: declined
+  AlgorithmOptions options;
+  std::string name;
+
+  bool serves() const { return algorithm != nullptr || file != nullptr; }
+};
+
+/// How a program runs calls of one size.
+struct Manner {
+  int segments = 1;
+  SegmentOrder order = SegmentOrder::slot_by_slot;
+  Pace pace = Pace::free;
+  std::uint32_t window = 0;
+};
+
+class Selector {
+ public:
+  Selector(const Settings& settings, Rank rank, Rank ranks, const Voice& voice, const Agreement& agreement)
+      : settings_(settings), rank_(rank), ranks_(ranks), voice_(voice), agreement_(agreement) {}
+
+  /// Finds out where the ranks are and what files say, and whether all ranks found the same. Collective, one agreement.
+  /// False: nothing can be served, for ever; that has been said.
+  bool settle(const colltopo_callbacks& callbacks);
+
+  /// Collective where it is the first call that a parameter or a rule sends to a file, or the first with a root that
+  /// folders may have one for. The answer lives as long as the selector.
+  const Decision& decide(const Request& request);
+  Manner manner_of(const Decision& decision, const Request& request) const;
+  /// For ever.
+  void decline(Collective collective) { declined_[index_of(collective)] = true; }
+  void decline_all() { declined_.fill(true); }
+  bool declines(Collective collective) const { return declined_[index_of(collective)]; }
+  bool declines_all() const;
+  /// Says once per collective why calls are left to the previous implementation.
+  void decline_once(Collective collective, const std::string& line);
+
+  const std::vector<int>& node_of() const { return node_of_; }
+  int nodes() const { return chooser_ == nullptr ? 1 : chooser_->nodes(); }
+  std::size_t memory_bytes() const;
+
+ private:
+  /// A decision, and the calls that it is for.
+  struct Kept {
+    const Rule* rule = nullptr;  // that sent them there
+    bool filed = false;          // large enough for folders
+    bool fallback_allowed = true;
+    int op_properties = 0;
+    Rank root = -1;  // -1: any
+    std::size_t from = 0, to = k_any_bytes;
+    Decision decision;
+  };
+
+  bool find_places(const colltopo_callbacks& callbacks);
+  void fit_topology();
+  Kept decided(const Request& request, const Rule* rule, bool filed);
+  Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
+  std::optional<Decision> decided_by_folder(const Request& request);
+  Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
+  const Rule* matching_rule(const Request& request) const;
+  void say_decision(const Request& request, const std::string& what, const std::string& source) const;
+
+  const Settings& settings_;
+  Rank rank_, ranks_;
+  const Voice& voice_;
+  const Agreement& agreement_;
+  std::array<bool, k_collectives> declined_{};  // for ever
+  std::array<bool, k_collectives> said_{};
+  std::vector<int> node_of_;
+  std::vector<int> dimensions_;  // that the communicator's nodes form; empty: a crossbar
+  AlgorithmOptions options_;     // the groups found
+  std::shared_ptr<Chooser> chooser_;
+  ScheduleFiles files_;
+  FiledSchedules filed_;
+  std::optional<Rules> rules_;
+  std::array<std::deque<Kept>, k_collectives> kept_;
+};
+
+/// Why a schedule file may not serve the request; empty: it may.
+std::string unfit_for(const LoadedProgram& file, const Request& request);
+
+}  // namespace colltopo

@@ -1,0 +1,137 @@
+// A small plan as one line: what queues would find out in every call is found out once.
+//
+// Ops can be started one after the other, each once the receives that it needs are complete, if no op waits for a send:
+// a rank then blocks only where its program itself does, run with buffered sends, and that ends.
+#include <bit>
+
+#include "colltopo/bound.h"
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t k_most_ops = 64;       // beyond, starting ops as they can is worth its queues
+constexpr std::uint32_t k_few_sends = 2;     // more than that would meet peers that expect none of them yet
+constexpr std::uint64_t bit(std::uint32_t op) { return std::uint64_t{1} << op; }
+
+}  // namespace
+
+/// What the line needs to know of ops, as bits by op.
+struct LineOps {
+  std::array<std::uint64_t, k_most_ops> before{};  // [op] those it waits for
+  std::uint64_t receives = 0, moves = 0;
+  std::uint64_t first = 0;  // receives that are posted before everything else
+};
+
+namespace {
+
+LineOps line_ops(const Plan& plan) {
+  LineOps ops;
+  std::uint32_t sends = 0;
+  std::uint64_t late = 0;  // receives behind one from the same peer that cannot be posted first
+  for (std::uint32_t op = 0; op < plan.size(); ++op) {
+    for (const std::uint32_t after : plan.after_completion(op)) ops.before[after] |= bit(op);
+    const Action action = plan.program().op(op).action;
+    if (action == Action::send) ++sends;
+    if (action == Action::copy || action == Action::reduce) ops.moves |= bit(op);
+    if (action != Action::recv) continue;
+    ops.receives |= bit(op);
+    const bool can_be_first = ops.before[op] == 0 && (late & bit(op)) == 0;
+    if (can_be_first) ops.first |= bit(op);
+    if (const std::int32_t next = plan.next_with_peer(op); next >= 0 && !can_be_first)
+      late |= bit(static_cast<std::uint32_t>(next));
+  }
+  if (sends <= k_few_sends) ops.first = 0;
+  return ops;
+}
+
+}  // namespace
+
+class Line {
+ public:
+  using Entry = Bound::Entry;
+
+  explicit Line(std::vector<Entry>& entries) : entries_(entries) {}
+
+  void add_message(const Bound::Instance& instance, const Bound::Piece* piece, std::uint64_t receives, bool after_moves) {
+    await(receives);
+    if (after_moves) add_put_off();
+    message_of_[instance.op] = messages_;
+    if (piece != nullptr) {
+      const auto kind = instance.action == Action::send ? Entry::Kind::send : Entry::Kind::recv;
+      const auto buffer = static_cast<std::uint8_t>(piece->buffer);
+      entries_.push_back({kind, buffer, buffer, instance.lane, instance.peer, messages_, piece->offset, piece->offset,
+                          instance.bytes});
+    } else {
+      awaited_ |= bit(instance.op);  // both ends leave it out
+    }
+    ++messages_;
+  }
+  /// A move is put off until a message needs it or there is something to wait for.
+  void add_move(const Bound::Instance& instance, const Bound::Piece* source, const Bound::Piece* target,
+                std::size_t element_size, std::uint64_t receives) {
+    await(receives);
+    if (source == nullptr) return;
+    const bool copies = instance.action == Action::copy;
+    put_off_.push_back({copies ? Entry::Kind::copy : Entry::Kind::reduce, static_cast<std::uint8_t>(source->buffer),
+                        static_cast<std::uint8_t>(target->buffer), 0, 0, 0, source->offset, target->offset,
+                        copies ? instance.bytes : instance.bytes / element_size});
+  }
+  /// Messages that nothing has waited for are waited for at the end of every run.
+  std::uint32_t finish() {
+    add_put_off();
+    return messages_;
+  }
+
+ private:
+  void add_put_off() {
+    entries_.insert(entries_.end(), put_off_.begin(), put_off_.end());
+    put_off_.clear();
+  }
+  void await(std::uint64_t receives) {
+    for (std::uint64_t left = receives & ~awaited_; left != 0; left &= left - 1) {
+      const auto op = static_cast<std::uint32_t>(std::countr_zero(left));
+      add_put_off();
+      awaited_ |= bit(op);
+      entries_.push_back({Entry::Kind::wait, 0, 0, 0, 0, message_of_[op], 0, 0, 0});
+    }
+  }
+
+  std::vector<Entry>& entries_;
+  std::vector<Entry> put_off_;
+  std::array<std::uint32_t, k_most_ops> message_of_{};  // [op]
+  std::uint64_t awaited_ = 0;                           // ops
+  std::uint32_t messages_ = 0;
+};
+
+void Bound::straighten() {
+  if (segments_ != 1 || ahead_ > 0 || sends_under_way_ > 0 || long_messages_ > 0 || plan_->size() > k_most_ops) return;
+  const LineOps ops = line_ops(*plan_);
+  std::size_t moved = 0;  // bytes; the line does not look at messages while it moves them
+  for (const Instance& i : instances_) {
+    const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
+    if (!one_piece || (i.action == Action::send && !plan_->after_completion(i.op).empty())) return;
+    if ((ops.moves & bit(i.op)) != 0 && (moved += i.bytes) > binding_.stretch) return;
+  }
+  Line line(line_);
+  const auto piece = [&](std::uint32_t first, std::uint32_t end) { return first < end ? &pieces_[first] : nullptr; };
+  const auto add = [&](std::uint32_t op) {
+    const Instance& i = instances_[op];
+    const std::uint64_t receives = ops.before[op] & ops.receives;
+    const bool after_moves = (ops.before[op] & ops.moves) != 0;
+    const Piece* const source = piece(i.source, i.source_end);
+    const Piece* const target = piece(i.target, i.target_end);
+    if ((ops.moves & bit(op)) != 0)
+      line.add_move(i, source, target, binding_.element_size, receives);
+    else
+      line.add_message(i, i.action == Action::send ? source : target, receives, after_moves);
+  };
+  for (std::uint64_t left = ops.first; left != 0; left &= left - 1) add(static_cast<std::uint32_t>(std::countr_zero(left)));
+  for (std::uint32_t op = 0; op < plan_->size(); ++op) {
+    if ((ops.first & bit(op)) == 0) add(op);
+  }
+  line_messages_ = line.finish();
+  is_line_ = true;
+}
+
+}  // namespace colltopo
