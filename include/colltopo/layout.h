@@ -21,7 +21,7 @@ constexpr std::size_t split(std::size_t elements, std::size_t parts, std::size_t
 
 class Layout {
  public:
-  /// `count`: elements per shard (alltoall, allgather, reduce_scatter) or of the vector (allreduce, bcast, reduce).
+  /// `count`: elements per shard, or of the vector (CollectiveRow::counts_shards).
   Layout(const Shape& shape, std::size_t count, std::size_t element_size, int segments = 1);
   /// reduce_scatter with a count per rank.
   Layout(const Shape& shape, std::span<const std::size_t> counts, std::size_t element_size, int segments = 1);
@@ -37,14 +37,19 @@ class Layout {
   /// Bytes of the whole input or output buffer of a rank.
   std::size_t input_bytes(Rank rank) const;
   std::size_t output_bytes(Rank rank) const;
+  /// Under MPI_IN_PLACE, from the first byte of output to that of input; negative where output lies in input.
+  std::ptrdiff_t in_place_bytes(Rank rank) const;
 
  private:
   std::size_t shard_begin(Rank shard) const;     // elements
   std::size_t shard_elements(Rank shard) const;  // elements
   std::size_t element_at(Rank shard, Chunk part, int segment) const;
+  std::size_t offset(const Content& content, Rank rank, Chunk chunk, int segment) const;
+  std::size_t buffer_bytes(const Content& content, Rank rank, Chunk chunks) const;
 
   Shape shape_;
-  Chunk parts_ = 1;                  // chunks per shard as cut here (the whole vector is one shard for allreduce)
+  const CollectiveRow* row_;
+  Chunk parts_ = 1;                  // chunks per shard as cut here (a whole vector is one shard)
   std::size_t count_ = 0;            // elements per shard when equal
   std::vector<std::size_t> begins_;  // elements before shard j; empty when shards are equal
   std::size_t element_size_ = 1;

@@ -83,7 +83,7 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
 }
 
 Program bcast_or_reduce(const Shape& shape, const Program& bcast, Step steps) {
-  return shape.collective == Collective::reduce ? reduce_from(bcast, steps) : bcast;
+  return reduces(shape.collective) ? reduce_from(bcast, steps) : bcast;
 }
 
 }  // namespace

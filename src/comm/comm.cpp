@@ -190,7 +190,7 @@ void Comm::cut(Decision& decision, const Request& request) const {
       rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
   if (segment) {
     const std::size_t whole =
-        request.collective == Collective::allreduce ? request.bytes / static_cast<std::size_t>(ranks_) : request.bytes;
+        request.bytes / static_cast<std::size_t>(Shape{request.collective, ranks_, 1, request.root}.parts());
     if (*segment > 0)
       decision.segments =
           static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));

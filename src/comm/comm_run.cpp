@@ -83,7 +83,7 @@ Program Comm::program_of(Collective collective, int root, const Decision& decisi
 }
 
 Comm::Served* Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
-  const bool in_place = call.in_place != 0 && collective != Collective::bcast;
+  const bool in_place = call.in_place != 0 && !row(collective).one_buffer;
   // Ranks may differ in in_place.
   const std::string same_on_all_ranks =
       fmt::format("{} {} {} {}", name(collective), decision.name, group_text(decision.options.group_of),
@@ -104,7 +104,7 @@ Comm::Served* Comm::served(Collective collective, const colltopo_call& call, con
   auto made = std::make_unique<Served>(std::move(program), PlanOptions{in_place && in_place_safe}, transport,
                                        row_of(decision.algorithm));
   made->on_lanes = by_lanes;
-  made->input_in_output = in_place || collective == Collective::bcast;
+  made->input_in_output = in_place || row(collective).one_buffer;
   made->copies_input = copies_input;
   made->stepped = decision.file == nullptr || decision.file->stepped;
   return plans_.emplace(key, std::move(made)).first->second.get();
@@ -159,9 +159,8 @@ void Comm::bind(Served& served, const colltopo_call& call, const Decision& decis
 void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
   const Shape& shape = served.plan.program().shape();
   const std::size_t elements = largest_shard(call, ranks_);
-  const bool shards = shape.collective == Collective::alltoall || shape.collective == Collective::allgather ||
-                      shape.collective == Collective::reduce_scatter;
-  const auto chunks = static_cast<std::size_t>(shards ? shape.chunks : shape.classes());
+  const bool shards = row(shape.collective).counts_shards();
+  const auto chunks = static_cast<std::size_t>(shape.parts());
   if (rank_ != 0 || settings_.verbose == 0 || served.said_empty_chunks || elements == 0 || elements >= chunks) return;
   served.said_empty_chunks = true;
   say(1,
@@ -192,11 +191,11 @@ inline int Comm::run_bound(Collective collective, const colltopo_call& call, Ser
 // Where the input lies when the caller gives only an output.
 const std::byte* Comm::input_in_output(Collective collective, const colltopo_call& call, const Served& served) {
   const auto* const output = static_cast<const std::byte*>(call.output);
-  if (collective == Collective::bcast) return output;
+  if (row(collective).one_buffer) return output;
   const Shape& shape = served.plan.program().shape();
   const std::size_t shard = call.count * call.element_size;
   const std::byte* const input =
-      output + (collective == Collective::allgather ? static_cast<std::size_t>(rank_) * shard : 0);
+      output + (shape.in_place_offset(rank_) > 0 ? static_cast<std::size_t>(rank_) * shard : 0);
   if (!served.copies_input || shape.input_chunks(rank_) == 0) return input;
   const Layout layout = call.counts == nullptr
                             ? Layout(shape, call.count, call.element_size)

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 
@@ -62,9 +63,14 @@ struct Row {
   std::function<void(Settings&, std::string_view name, std::string_view value)> apply;
 };
 
-Row algorithm_row(const char* name, Collective collective, const char* about) {
-  return {{name, "auto", about}, [collective](Settings& s, std::string_view n, std::string_view v) {
-            s.forced[static_cast<std::size_t>(collective)] = forced_from(n, collective, v);
+/// The names live as long as the process.
+Row algorithm_row(const CollectiveRow& collective) {
+  static std::array<std::string, k_collectives> names;
+  const auto at = static_cast<std::size_t>(collective.collective);
+  names[at] = fmt::format("{}_algorithm", collective.name);
+  return {{names[at].c_str(), "auto", "auto, fallback, file:PATH or an algorithm with options, such as tra:radix=4"},
+          [at, which = collective.collective](Settings& s, std::string_view n, std::string_view v) {
+            s.forced[at] = forced_from(n, which, v);
           }};
 }
 
@@ -86,16 +92,8 @@ Row bandwidth_row(const char* name, double Machine::*field, const char* fallback
           [field](Settings& s, std::string_view n, std::string_view v) { s.machine.*field = bytes_per_second(n, v); }};
 }
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table = {
-      algorithm_row("alltoall_algorithm", Collective::alltoall,
-                    "auto, fallback, file:PATH or an algorithm with options, such as tra:radix=4"),
-      algorithm_row("allgather_algorithm", Collective::allgather, "as alltoall_algorithm"),
-      algorithm_row("reduce_scatter_algorithm", Collective::reduce_scatter,
-                    "as alltoall_algorithm; also for reduce_scatter_block"),
-      algorithm_row("allreduce_algorithm", Collective::allreduce, "as alltoall_algorithm"),
-      algorithm_row("bcast_algorithm", Collective::bcast, "as alltoall_algorithm"),
-      algorithm_row("reduce_algorithm", Collective::reduce, "as alltoall_algorithm"),
+std::vector<Row> other_rows() {
+  return {
       radix_row("alltoall_radix", &AlgorithmOptions::radix, "radix of tra, from 2; 0: chosen by the model"),
       radix_row("alltoall_intra_radix", &AlgorithmOptions::intra_radix,
                 "radix of tra2 within groups, from 2; 0: chosen"),
@@ -158,6 +156,15 @@ const std::vector<Row>& rows() {
       {{"verbose", "0", "1: a line per communicator and decision; 2: a line per call"},
        [](Settings& s, std::string_view n, std::string_view v) { s.verbose = whole_number(n, v, 0, 2); }},
   };
+}
+
+const std::vector<Row>& rows() {
+  static const std::vector<Row> table = [] {
+    std::vector<Row> all;
+    for (const CollectiveRow& collective : collectives()) all.push_back(algorithm_row(collective));
+    for (const Row& row : other_rows()) all.push_back(row);
+    return all;
+  }();
   return table;
 }
 
@@ -181,9 +188,15 @@ void Settings::set(std::string_view name, std::string_view value) {
 }
 
 std::optional<Collective> Settings::concerns(std::string_view name) {
-  if (name.starts_with("alltoall_")) return Collective::alltoall;
-  const std::size_t end = name.rfind("_algorithm");
-  return end == std::string_view::npos ? std::nullopt : collective_named(name.substr(0, end));
+  std::optional<Collective> concerned;
+  std::size_t longest = 0;  // reduce_scatter_algorithm begins with reduce_ as well
+  for (const CollectiveRow& row : collectives()) {
+    if (!name.starts_with(row.name) || !name.substr(row.name.size()).starts_with('_') || row.name.size() < longest)
+      continue;
+    concerned = row.collective;
+    longest = row.name.size();
+  }
+  return concerned;
 }
 
 }  // namespace colltopo

@@ -258,4 +258,14 @@ Program bcast_from(const Program& allgather, Rank root) {
   return std::move(program).build();
 }
 
+Program from_allgathers(Collective collective, Rank root, const Program* forwards, const Program* backwards,
+                        Step steps) {
+  const CollectiveRow& row = colltopo::row(collective);
+  if (row.combines && row.spreads) return allreduce_from(*backwards, *forwards, steps);
+  if (row.combines)
+    return row.rooted() ? reduce_from(bcast_from(*backwards, root), steps) : reduce_scatter_from(*backwards, steps);
+  if (row.spreads) return row.rooted() ? bcast_from(*forwards, root) : *forwards;
+  throw Error(fmt::format("an allgather does not make {}; expected a collective that spreads or combines", row.name));
+}
+
 }  // namespace colltopo
