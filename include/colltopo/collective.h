@@ -1,8 +1,8 @@
 // One row per collective: all that tells one collective from another.
 //
-// A row says what a rank's buffers hold, what a call's count counts, and whether data are combined or spread. Everything
-// else follows from that (shape.h): chunks in and out, size classes, where MPI_IN_PLACE has a buffer, what the verifier
-// expects, which collectives derive.h makes. Nothing else asks which collective it has before it.
+// A row says what a rank's buffers hold, what a call's count counts, and whether data are combined or spread.
+// Everything else follows from that (shape.h): chunks in and out, size classes, where MPI_IN_PLACE has a buffer, what
+// the verifier expects, which collectives derive.h makes. Nothing else asks which collective it has before it.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace colltopo {
 
-enum class Collective : std::uint8_t { alltoall, allgather, reduce_scatter, allreduce, bcast, reduce };
-inline constexpr int k_collectives = 6;
+enum class Collective : std::uint8_t { alltoall, allgather, reduce_scatter, allreduce, bcast, reduce, gather, scatter };
+inline constexpr int k_collectives = 8;
 
 /// What a buffer holds. A shard belongs to a rank: it goes there or comes from there.
 enum class Holds : std::uint8_t {
@@ -56,9 +56,7 @@ struct CollectiveRow {
 
   /// The count of a call is the elements of a shard, else those of the vector.
   constexpr bool counts_shards() const { return input.holds != Holds::vector && output.holds != Holds::vector; }
-  constexpr bool rooted() const {
-    return input.holders != Holders::everyone || output.holders != Holders::everyone;
-  }
+  constexpr bool rooted() const { return input.holders != Holders::everyone || output.holders != Holders::everyone; }
   constexpr bool made_of_trees() const { return combines || spreads; }
 };
 
@@ -76,8 +74,6 @@ inline bool reduces(Collective collective) { return row(collective).combines; }
 /// True for collectives with a root rank.
 inline bool rooted(Collective collective) { return row(collective).rooted(); }
 /// True where every rank gets what all ranks make together.
-inline bool combines_and_spreads(Collective collective) {
-  return row(collective).combines && row(collective).spreads;
-}
+inline bool combines_and_spreads(Collective collective) { return row(collective).combines && row(collective).spreads; }
 
 }  // namespace colltopo

@@ -30,6 +30,9 @@ Program allreduce_from(const Program& backward, const Program& forward, Step ste
 /// reduce to the root from a bcast.
 Program reduce_from(const Program& bcast, Step steps);
 
+/// gather to the root: a scatter, which must send every shard on once, backwards.
+Program gather_from(const Program& scatter, Step steps);
+
 /// bcast of the root's shard along the paths that it takes in an allgather (a tree).
 Program bcast_from(const Program& allgather, Rank root);
 

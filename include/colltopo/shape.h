@@ -32,6 +32,8 @@ struct Origin {
 ///   allreduce        ranks * chunks   ranks * chunks   one vector, cut into ranks * chunks chunks
 ///   bcast            chunks at root   chunks           one vector, cut into `chunks`; the root has no output
 ///   reduce           chunks           chunks at root   one vector, cut into `chunks`
+///   gather           chunks           ranks * chunks at root   shard j comes from rank j
+///   scatter          ranks * chunks at root   chunks   shard j goes to rank j
 struct Shape {
   Collective collective = Collective::alltoall;
   Rank ranks = 1;
@@ -59,6 +61,8 @@ struct Shape {
   /// The output chunk that is the same memory as input chunk 0 under MPI_IN_PLACE. Negative where the output lies in
   /// the input, beginning with chunk -in_place_offset().
   Chunk in_place_offset(Rank rank) const;
+  /// Under MPI_IN_PLACE it is the output that the caller does not give (scatter).
+  bool output_in_input() const;
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };

@@ -46,6 +46,7 @@ std::vector<Algorithm> rows() {
       recursive_halving_algorithm(),
       binomial_algorithm(),
       scatter_allgather_algorithm(),
+      two_level_algorithm(),
       swing_algorithm(),
       swing_latency_algorithm(),
       mirrored_algorithm(),

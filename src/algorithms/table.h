@@ -15,6 +15,7 @@ Algorithm recursive_doubling_algorithm();
 Algorithm recursive_halving_algorithm();
 Algorithm binomial_algorithm();
 Algorithm scatter_allgather_algorithm();
+Algorithm two_level_algorithm();
 Algorithm swing_algorithm();
 Algorithm swing_latency_algorithm();
 Algorithm mirrored_algorithm();

@@ -57,7 +57,8 @@ Shape shape_of(const Request& request, Rank ranks) {
 
 // Options as the row needs them: a group for tra2 where the user named none.
 AlgorithmOptions completed(const Algorithm& algorithm, AlgorithmOptions options, const Placement& placement) {
-  if (algorithm.name == "tra2" && options.group_of.empty() && options.group == 0) options.group_of = placement.node_of;
+  if ((algorithm.name == "tra2" || algorithm.name == "two-level") && options.group_of.empty() && options.group == 0)
+    options.group_of = placement.node_of;
   // With one rank per node the ranks form the torus themselves.
   if (options.dimensions.empty() && placement.nodes() == static_cast<int>(placement.node_of.size())) {
     options.dimensions = placement.dimensions;
@@ -118,6 +119,10 @@ std::vector<Named> contenders(Collective collective, const AlgorithmOptions& giv
     case Collective::reduce:
       for (const auto* name : {"binomial", "swing"}) add(name);
       break;
+    case Collective::gather:
+    case Collective::scatter:
+      for (const auto* name : {"linear", "binomial", "two-level"}) add(name);
+      break;
   }
   return all;
 }
@@ -143,6 +148,10 @@ Named stand_in_for_tuned(Collective collective, Rank ranks, std::size_t bytes) {
       return {bytes < 2048 || ranks < 4 ? "binomial" : "scatter-allgather", {}};
     case Collective::reduce:
       return {"binomial", {}};
+    case Collective::gather:
+      return {bytes <= 6000 && (ranks > 60 || (ranks > 10 && bytes < 1024)) ? "binomial" : "linear", {}};
+    case Collective::scatter:
+      return {ranks > 10 && bytes < 300 ? "binomial" : "linear", {}};
   }
   return {"linear", {}};
 }

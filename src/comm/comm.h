@@ -109,7 +109,7 @@ class Comm {
   bool on_lanes(const std::string& plan, const Program& program);
   int run_other(Collective collective, const colltopo_call& call);
   int run_bound(Collective collective, const colltopo_call& call, Served& served);
-  const std::byte* input_in_output(Collective collective, const colltopo_call& call, const Served& served);
+  void join_buffers(Collective collective, const colltopo_call& call, const Served& served, Call* bound);
   void say_call(Collective collective, const colltopo_call& call, const Served& served) const;
   void keep_for_ever(const Served& served);
   void bind(Served& served, const colltopo_call& call, const Decision& decision);

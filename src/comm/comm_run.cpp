@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -173,7 +174,7 @@ void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
 inline int Comm::run_bound(Collective collective, const colltopo_call& call, Served& served) {
   Call bound{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), call.reduce,
              call.reduce_context};
-  if (served.input_in_output) bound.input = input_in_output(collective, call, served);
+  if (served.input_in_output) join_buffers(collective, call, served, &bound);
   transport_.serve(collective);
   if (served.on_lanes) [[unlikely]]
     lanes_.transport()->until_received(settings_.pace == Pace::window);
@@ -188,21 +189,28 @@ inline int Comm::run_bound(Collective collective, const colltopo_call& call, Ser
   return code;
 }
 
-// Where the input lies when the caller gives only an output.
-const std::byte* Comm::input_in_output(Collective collective, const colltopo_call& call, const Served& served) {
-  const auto* const output = static_cast<const std::byte*>(call.output);
-  if (row(collective).one_buffer) return output;
+// The caller gives one buffer. What of it the program must not find changed is in memory of its own.
+void Comm::join_buffers(Collective collective, const colltopo_call& call, const Served& served, Call* bound) {
+  if (row(collective).one_buffer) {
+    bound->input = bound->output;
+    return;
+  }
   const Shape& shape = served.plan.program().shape();
   const std::size_t shard = call.count * call.element_size;
-  const std::byte* const input =
-      output + (shape.in_place_offset(rank_) > 0 ? static_cast<std::size_t>(rank_) * shard : 0);
-  if (!served.copies_input || shape.input_chunks(rank_) == 0) return input;
+  const std::size_t own = static_cast<std::size_t>(std::abs(shape.in_place_offset(rank_) / shape.chunks)) * shard;
+  if (shape.output_in_input()) {
+    if (served.copies_input) copied_input_.resize(shard);
+    bound->output = served.copies_input ? copied_input_.data() : const_cast<std::byte*>(bound->input) + own;
+    return;
+  }
+  bound->input = bound->output + own;
+  if (!served.copies_input || shape.input_chunks(rank_) == 0) return;
   const Layout layout = call.counts == nullptr
                             ? Layout(shape, call.count, call.element_size)
                             : Layout(shape, {call.counts, static_cast<std::size_t>(ranks_)}, call.element_size);
   copied_input_.resize(layout.input_bytes(rank_));
-  std::memcpy(copied_input_.data(), input, copied_input_.size());
-  return copied_input_.data();
+  std::memcpy(copied_input_.data(), bound->input, copied_input_.size());
+  bound->input = copied_input_.data();
 }
 
 void Comm::say_call(Collective collective, const colltopo_call& call, const Served& served) const {

@@ -8,12 +8,12 @@ namespace colltopo {
 
 namespace {
 
-constexpr Content k_shards{Holds::shards, Holders::everyone}, k_shard{Holds::shard, Holders::everyone},
-    k_vector{Holds::vector, Holders::everyone}, k_vector_of_root{Holds::vector, Holders::root},
-    k_vector_of_others{Holds::vector, Holders::others};
+constexpr Content k_shards{Holds::shards, Holders::everyone}, k_shards_of_root{Holds::shards, Holders::root},
+    k_shard{Holds::shard, Holders::everyone}, k_vector{Holds::vector, Holders::everyone},
+    k_vector_of_root{Holds::vector, Holders::root}, k_vector_of_others{Holds::vector, Holders::others};
 
 constexpr double other_shards(double ranks) { return ranks - 1; }
-constexpr double one_vector(double) { return 1; }
+constexpr double one_unit(double) { return 1; }
 
 constexpr std::array<CollectiveRow, k_collectives> k_rows = {{
     {.collective = Collective::alltoall,
@@ -47,7 +47,7 @@ constexpr std::array<CollectiveRow, k_collectives> k_rows = {{
      .leaving = [](double, double, bool) { return 1.0; },
      // As many as messages in one-way gossip, each of which leaves a host.
      .out_of_hosts = [](double ranks) { return 2 * (ranks - 1); },
-     .received = one_vector},
+     .received = one_unit},
     {.collective = Collective::bcast,
      .name = "bcast",
      .input = k_vector_of_root,
@@ -55,14 +55,26 @@ constexpr std::array<CollectiveRow, k_collectives> k_rows = {{
      .spreads = true,
      .one_buffer = true,
      .leaving = [](double, double, bool root_inside) { return root_inside ? 1.0 : 0.0; },
-     .received = one_vector},
+     .received = one_unit},
     {.collective = Collective::reduce,
      .name = "reduce",
      .input = k_vector,
      .output = k_vector_of_root,
      .combines = true,
      .leaving = [](double, double, bool root_inside) { return root_inside ? 0.0 : 1.0; },
-     .received = one_vector},
+     .received = one_unit},
+    {.collective = Collective::gather,
+     .name = "gather",
+     .input = k_shard,
+     .output = k_shards_of_root,
+     .leaving = [](double inside, double, bool root_inside) { return root_inside ? 0 : inside; },
+     .received = other_shards},
+    {.collective = Collective::scatter,
+     .name = "scatter",
+     .input = k_shards_of_root,
+     .output = k_shard,
+     .leaving = [](double, double outside, bool root_inside) { return root_inside ? outside : 0; },
+     .received = one_unit},
 }};
 
 constexpr bool in_order() {

@@ -45,13 +45,18 @@ Origin Shape::origin(Rank rank, Chunk output_chunk) const {
           (row.input.holds == Holds::shards ? rank * chunks : 0) + (shards ? output_chunk % chunks : output_chunk)};
 }
 
+bool Shape::output_in_input() const {
+  const CollectiveRow& row = colltopo::row(collective);
+  return !row.combines && row.input.holds == Holds::shards && row.output.holds == Holds::shard;
+}
+
 // Where one buffer holds the rank's own shard and the other everybody's, the former lies in the latter, unless the
 // result has a buffer that nothing else needs (reduce_scatter: input and output begin together).
 Chunk Shape::in_place_offset(Rank rank) const {
   const CollectiveRow& row = colltopo::row(collective);
   if (row.combines || row.input.holds == row.output.holds) return 0;
   if (!has(*this, row.input, rank) || !has(*this, row.output, rank)) return 0;
-  return row.output.holds == Holds::shards ? rank * chunks : -rank * chunks;
+  return output_in_input() ? -rank * chunks : rank * chunks;
 }
 
 }  // namespace colltopo

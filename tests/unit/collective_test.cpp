@@ -32,6 +32,10 @@ TEST(Collectives, have_the_buffers_of_mpi) {
   EXPECT_THAT(outputs(Collective::bcast), ElementsAre(2, 0, 2));
   EXPECT_THAT(inputs(Collective::reduce), ElementsAre(2, 2, 2));
   EXPECT_THAT(outputs(Collective::reduce), ElementsAre(0, 2, 0));
+  EXPECT_THAT(inputs(Collective::gather), ElementsAre(2, 2, 2));
+  EXPECT_THAT(outputs(Collective::gather), ElementsAre(0, 6, 0));
+  EXPECT_THAT(inputs(Collective::scatter), ElementsAre(0, 6, 0));
+  EXPECT_THAT(outputs(Collective::scatter), ElementsAre(2, 2, 2));
 }
 
 TEST(Collectives, say_where_every_output_chunk_comes_from) {
@@ -41,6 +45,8 @@ TEST(Collectives, say_where_every_output_chunk_comes_from) {
   EXPECT_EQ((Shape{Collective::reduce_scatter, 3, 2, 0}.origin(2, 1).chunk), 5);
   EXPECT_EQ((Shape{Collective::allreduce, 3, 2, 0}.origin(2, 3).chunk), 3);
   EXPECT_EQ((Shape{Collective::reduce, 3, 2, 1}.origin(1, 1).chunk), 1);
+  EXPECT_EQ((Shape{Collective::gather, 3, 2, 1}.origin(1, 5)), (Origin{2, 1}));
+  EXPECT_EQ((Shape{Collective::scatter, 3, 2, 1}.origin(2, 1)), (Origin{1, 5}));
 }
 
 TEST(Collectives, cut_what_the_count_counts) {
@@ -64,6 +70,10 @@ TEST(Collectives, lie_in_place_where_mpi_has_them) {
   for (const Collective other : {Collective::alltoall, Collective::reduce_scatter, Collective::allreduce})
     EXPECT_EQ(bytes(other, 2), 0) << name(other);
   EXPECT_EQ(bytes(Collective::reduce, 1), 0);
+  EXPECT_EQ(bytes(Collective::gather, 1), 5 * 8);
+  EXPECT_EQ(bytes(Collective::gather, 2), 0);  // no output
+  EXPECT_EQ(bytes(Collective::scatter, 1), -5 * 8);
+  EXPECT_EQ(bytes(Collective::scatter, 2), 0);
 }
 
 TEST(Collectives, are_known_by_name) {
