@@ -20,7 +20,9 @@ BEGIN_C_DECLS
     APPLY(reduce_scatter)                  \
     APPLY(reduce_scatter_block)            \
     APPLY(bcast)                           \
-    APPLY(reduce)
+    APPLY(reduce)                          \
+    APPLY(gather)                          \
+    APPLY(scatter)
 
 typedef struct mca_coll_topo_previous_t {
 #define MCA_COLL_TOPO_PREVIOUS(name)         \
@@ -114,7 +116,8 @@ typedef struct mca_coll_topo_span_t {
     ompi_datatype_t *dtype;
 } mca_coll_topo_span_t;
 
-/* Datatypes: moves (alltoall, allgather, bcast). The call lacks its pointers; `collective` is a COLLTOPO_ number. */
+/* Datatypes: moves (alltoall, allgather, bcast, gather, scatter). The call lacks its pointers; `collective` is a
+ * COLLTOPO_ number. */
 typedef struct mca_coll_topo_move_t {
     int collective;
     mca_coll_topo_span_t input;
@@ -189,6 +192,13 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
                         ompi_communicator_t *comm, mca_coll_base_module_t *module);
 int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
                          ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+int mca_coll_topo_gather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                         mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                         mca_coll_base_module_t *module);
+int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                          mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *module);
 
 /* Offers functions that touch an accelerator's memory by its own copies alone, in place of those above. */
 void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module);

@@ -181,6 +181,87 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
 }
 
+/* gather and scatter. A side without blocks is one that this rank does not have; its count and datatype, which MPI may
+ * not look at there, are the other side's. In place the root gives one buffer, which holds its own block too. */
+static inline mca_coll_topo_span_t mca_coll_topo_no_span(const mca_coll_topo_span_t *other)
+{
+    return (mca_coll_topo_span_t){NULL, 0, other->count, other->dtype};
+}
+
+static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
+                                         mca_coll_topo_span_t input, mca_coll_topo_span_t output, bool in_place,
+                                         int root)
+{
+    const size_t bytes = mca_coll_topo_bytes(output.dtype, output.count);
+    if (mca_coll_topo_was_declined(topo, collective, bytes, 0, root, 0)) {
+        return COLLTOPO_DECLINED;
+    }
+    int rc;
+
+    /* Wrong by the standard, as in an exchange. */
+    if (mca_coll_topo_bytes(input.dtype, input.count) != bytes) {
+        return COLLTOPO_DECLINED;
+    }
+    if (0 == bytes) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_topo_ready(topo);
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
+    colltopo_call call = {.input = input.buf,
+                          .output = (void *) output.buf,
+                          .in_place = in_place,
+                          .root = root,
+                          .previous_is_wrong = mca_coll_topo_previous_is_wrong(topo, collective, bytes),
+                          MCA_COLL_TOPO_GRANULES(bytes)};
+    if (OPAL_LIKELY((0 == input.blocks || mca_coll_topo_is_plain(input.dtype))
+                    && (0 == output.blocks || mca_coll_topo_is_plain(output.dtype)))) {
+        rc = run(topo->collectives, &call);
+    } else {
+        const mca_coll_topo_move_t move = {.collective = collective,
+                                           .input = input,
+                                           .output = output,
+                                           .first_held = (size_t) root,
+                                           .blocks_held = in_place && 0 != output.blocks ? 1 : 0,
+                                           .output_changes = 0 != output.blocks};
+        rc = mca_coll_topo_move(topo, &move, &call);
+    }
+    return mca_coll_topo_remember(topo, collective, bytes, 0, root, 0, rc);
+}
+
+int mca_coll_topo_gather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                         mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                         mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    const bool is_root = root == topo->rank, in_place = is_root && MPI_IN_PLACE == sbuf;
+    const mca_coll_topo_span_t block = {sbuf, 1, (size_t) scount, sdtype};
+    const mca_coll_topo_span_t blocks = {rbuf, (size_t) topo->ranks, (size_t) rcount, rdtype};
+    const int rc = mca_coll_topo_hand_out(topo, colltopo_gather, COLLTOPO_GATHER,
+                                          in_place ? mca_coll_topo_no_span(&blocks) : block,
+                                          is_root ? blocks : mca_coll_topo_no_span(&block), in_place, root);
+
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(gather, sbuf, scount, sdtype, rbuf, rcount, rdtype, root)
+                                   : rc;
+}
+
+int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                          mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                          mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+    const bool is_root = root == topo->rank, in_place = is_root && MPI_IN_PLACE == rbuf;
+    const mca_coll_topo_span_t blocks = {sbuf, (size_t) topo->ranks, (size_t) scount, sdtype};
+    const mca_coll_topo_span_t block = {rbuf, 1, (size_t) rcount, rdtype};
+    const int rc = mca_coll_topo_hand_out(topo, colltopo_scatter, COLLTOPO_SCATTER,
+                                          is_root ? blocks : mca_coll_topo_no_span(&block),
+                                          in_place ? mca_coll_topo_no_span(&blocks) : block, in_place, root);
+
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(scatter, sbuf, scount, sdtype, rbuf, rcount, rdtype, root)
+                                   : rc;
+}
+
 #define MCA_COLL_TOPO_BIT(op_type) (1u << (op_type))
 
 /* Whether any order of operands gives the same bits. Sums of short integers are left out: vector units may saturate. */

@@ -149,7 +149,9 @@ static int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int colle
                                                             [COLLTOPO_REDUCE_SCATTER] = "reduce_scatter",
                                                             [COLLTOPO_ALLREDUCE] = "allreduce",
                                                             [COLLTOPO_BCAST] = "bcast",
-                                                            [COLLTOPO_REDUCE] = "reduce"};
+                                                            [COLLTOPO_REDUCE] = "reduce",
+                                                            [COLLTOPO_GATHER] = "gather",
+                                                            [COLLTOPO_SCATTER] = "scatter"};
     int everywhere = on_device ? 1 : 0, rc;
 
     topo->serving = false;
@@ -306,6 +308,36 @@ static int mca_coll_topo_staged_reduce_scatter_block(const void *sbuf, void *rbu
     MCA_COLL_TOPO_STAGED(reduce_scatter_block, COLLTOPO_REDUCE_SCATTER, 0 == total * dtype->super.size,
                          (in.staged, (void *) out.staged, rcount, dtype, op, comm, module),
                          (sbuf, rbuf, rcount, dtype, op, comm, topo->previous.reduce_scatter_block_module));
+}
+
+static int mca_coll_topo_staged_gather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
+                                       void *rbuf, mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, int root,
+                                       ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const bool is_root = root == ompi_comm_rank(comm), in_place = is_root && MPI_IN_PLACE == sbuf;
+    const size_t received = is_root ? (size_t) ompi_comm_size(comm) * (size_t) rcount : 0;
+    mca_coll_topo_buffer_t in = {sbuf, in_place ? 0 : (size_t) scount, sdtype, true, false, NULL, {0}, 0, NULL};
+    mca_coll_topo_buffer_t out = {rbuf, received, rdtype, in_place, true, NULL, {0}, 0, NULL};
+
+    MCA_COLL_TOPO_STAGED(gather, COLLTOPO_GATHER,
+                         0 == (in_place ? (size_t) rcount * rdtype->super.size : (size_t) scount * sdtype->super.size),
+                         (in.staged, scount, sdtype, (void *) out.staged, rcount, rdtype, root, comm, module),
+                         (sbuf, scount, sdtype, rbuf, rcount, rdtype, root, comm, topo->previous.gather_module));
+}
+
+static int mca_coll_topo_staged_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
+                                        void *rbuf, mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, int root,
+                                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    const bool is_root = root == ompi_comm_rank(comm), in_place = is_root && MPI_IN_PLACE == rbuf;
+    const size_t sent = is_root ? (size_t) ompi_comm_size(comm) * (size_t) scount : 0;
+    mca_coll_topo_buffer_t in = {sbuf, sent, sdtype, true, false, NULL, {0}, 0, NULL};
+    mca_coll_topo_buffer_t out = {rbuf, in_place ? 0 : (size_t) rcount, rdtype, false, true, NULL, {0}, 0, NULL};
+
+    MCA_COLL_TOPO_STAGED(scatter, COLLTOPO_SCATTER,
+                         0 == (in_place ? (size_t) scount * sdtype->super.size : (size_t) rcount * rdtype->super.size),
+                         (in.staged, scount, sdtype, (void *) out.staged, rcount, rdtype, root, comm, module),
+                         (sbuf, scount, sdtype, rbuf, rcount, rdtype, root, comm, topo->previous.scatter_module));
 }
 
 void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module)

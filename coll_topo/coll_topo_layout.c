@@ -88,11 +88,11 @@ static int mca_coll_topo_unpack(void *module, const void *span, size_t first, si
 
 int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call)
 {
-    const bool has_input = 0 != move->input.blocks;
+    const bool has_input = 0 != move->input.blocks, has_output = 0 != move->output.blocks;
     const struct shell_side side = mca_coll_topo_side(module);
     const struct shell_move packed = {.collective = move->collective,
                                       .input_is_dense = !has_input || mca_coll_topo_is_packed(&move->input),
-                                      .output_is_dense = mca_coll_topo_is_packed(&move->output),
+                                      .output_is_dense = !has_output || mca_coll_topo_is_packed(&move->output),
                                       .block_bytes = move->output.count * move->output.dtype->super.size,
                                       .input_blocks = move->input.blocks,
                                       .output_blocks = move->output.blocks,
@@ -107,7 +107,9 @@ int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_
     if (has_input) {
         call->input = mca_coll_topo_first_byte(&move->input);
     }
-    call->output = mca_coll_topo_first_byte(&move->output);
+    if (has_output) {
+        call->output = mca_coll_topo_first_byte(&move->output);
+    }
     if (OPAL_LIKELY(packed.input_is_dense && packed.output_is_dense)) {
         return mca_coll_topo_run(module, move->collective, call);
     }

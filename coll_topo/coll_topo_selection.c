@@ -1,5 +1,5 @@
 /* `mpirun --mca coll topo`: an include list names all the components that may serve, and Open MPI refuses a job whose
- * list leaves any collective of MPI_COMM_WORLD or MPI_COMM_SELF unserved. This component serves seven and stands on
+ * list leaves any collective of MPI_COMM_WORLD or MPI_COMM_SELF unserved. This component serves nine and stands on
  * others for the rest, so while its variables are registered, before the framework opens components, it adds them to
  * the list.
  *

@@ -28,6 +28,8 @@ static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
     [COLLTOPO_ALLREDUCE] = MCA_COLL_BASE_TAG_ALLREDUCE,
     [COLLTOPO_BCAST] = MCA_COLL_BASE_TAG_BCAST,
     [COLLTOPO_REDUCE] = MCA_COLL_BASE_TAG_REDUCE,
+    [COLLTOPO_GATHER] = MCA_COLL_BASE_TAG_GATHER,
+    [COLLTOPO_SCATTER] = MCA_COLL_BASE_TAG_SCATTER,
 };
 
 /* What is rare stays out of the functions that every message runs through: it would cost them registers. */
@@ -138,7 +140,7 @@ static void mca_coll_topo_progress(void *context)
     opal_progress();
 }
 
-static int mca_coll_topo_gather(void *context, size_t bytes, void *blocks)
+static int mca_coll_topo_gather_blocks(void *context, size_t bytes, void *blocks)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
     int rc;
@@ -216,7 +218,7 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .wait = mca_coll_topo_wait,
         .abandon = mca_coll_topo_abandon,
         .progress = mca_coll_topo_progress,
-        .gather = mca_coll_topo_gather,
+        .gather = mca_coll_topo_gather_blocks,
         .locality = mca_coll_topo_locality,
         .host_names = mca_coll_topo_host_names,
         .say = mca_coll_topo_say,

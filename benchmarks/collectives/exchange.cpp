@@ -15,14 +15,16 @@ namespace {
 constexpr std::size_t k_margin = 64;  // bytes on each side of a buffer that nobody may touch
 constexpr std::byte k_poison{0xA5};
 
-constexpr std::array<KindName, 7> k_kinds = {{
+constexpr std::array<KindName, 9> k_kinds = {{
     {Kind::alltoall, "alltoall", "alltoall", false},
     {Kind::allgather, "allgather", "allgather", false},
     {Kind::allreduce, "allreduce", "allreduce", true},
     {Kind::reduce_scatter, "reduce_scatter", "reduce_scatter", true},
     {Kind::reduce_scatter_block, "reduce_scatter_block", "reduce_scatter", true},
-    {Kind::bcast, "bcast", "bcast", false},
-    {Kind::reduce, "reduce", "reduce", true},
+    {Kind::bcast, "bcast", "bcast", false, true},
+    {Kind::reduce, "reduce", "reduce", true, true},
+    {Kind::gather, "gather", "gather", false, true},
+    {Kind::scatter, "scatter", "scatter", false, true},
 }};
 
 // Small enough for every element type to hold it exactly.
@@ -173,9 +175,12 @@ Exchange::Exchange(const Case& what, int rank, int ranks)
     : case_(what), rank_(rank), ranks_(ranks), input_count_(what.count), output_count_(what.count) {
   const auto all = static_cast<std::size_t>(ranks);
   const bool scatters = what.kind == Kind::reduce_scatter || what.kind == Kind::reduce_scatter_block;
+  const bool is_root = rank == what.root;
   if (what.kind == Kind::alltoall || scatters) input_count_ *= all;
   if (what.kind == Kind::alltoall || what.kind == Kind::allgather) output_count_ *= all;
   if (what.kind == Kind::bcast) input_count_ = 0;
+  if (what.kind == Kind::gather) output_count_ *= is_root ? all : 0;
+  if (what.kind == Kind::scatter) input_count_ *= is_root ? all : 0;
   input_.assign(input_count_ * size_of(what.element) + 2 * k_margin, k_poison);
   output_.assign(output_count_ * size_of(what.element) + 2 * k_margin, k_poison);
   if (what.kind == Kind::reduce_scatter) counts_.assign(all, static_cast<int>(what.count));
@@ -188,7 +193,7 @@ void Exchange::fill(std::uint64_t seed) {
 template <class T>
 void Exchange::fill_as(std::uint64_t seed) {
   std::fill(output_.begin(), output_.end(), k_poison);
-  const bool to_each = case_.kind == Kind::alltoall;
+  const bool to_each = case_.kind == Kind::alltoall || case_.kind == Kind::scatter;
   const bool is_bcast = case_.kind == Kind::bcast;
   if (is_bcast && rank_ != case_.root) return;
   std::vector<std::byte>& buffer = is_bcast ? output_ : input_;
@@ -231,6 +236,12 @@ void Exchange::call(MPI_Comm comm) {
     case Kind::reduce:
       MPI_Reduce(in, out, count, type, op, case_.root, comm);
       break;
+    case Kind::gather:
+      MPI_Gather(in, count, type, out, count, type, case_.root, comm);
+      break;
+    case Kind::scatter:
+      MPI_Scatter(in, count, type, out, count, type, case_.root, comm);
+      break;
   }
 }
 
@@ -253,10 +264,14 @@ Wrong Exchange::compare_as(std::uint64_t seed) const {
         value = moved(seed, static_cast<int>(i / case_.count), rank_, i % case_.count);
         break;
       case Kind::allgather:
+      case Kind::gather:
         value = moved(seed, static_cast<int>(i / case_.count), 0, i % case_.count);
         break;
       case Kind::bcast:
         value = moved(seed, case_.root, 0, i);
+        break;
+      case Kind::scatter:
+        value = moved(seed, case_.root, rank_, i);
         break;
       case Kind::reduce_scatter:
       case Kind::reduce_scatter_block:

@@ -12,13 +12,24 @@
 
 namespace colltopo::bench {
 
-enum class Kind { alltoall, allgather, allreduce, reduce_scatter, reduce_scatter_block, bcast, reduce };
+enum class Kind {
+  alltoall,
+  allgather,
+  allreduce,
+  reduce_scatter,
+  reduce_scatter_block,
+  bcast,
+  reduce,
+  gather,
+  scatter
+};
 
 struct KindName {
   Kind kind;
   const char* name;
   const char* parameter;  // in coll_topo_PARAMETER_algorithm
   bool reduces;
+  bool rooted = false;
 };
 std::span<const KindName> kinds();
 const KindName& name_of(Kind kind);
@@ -33,7 +44,7 @@ const char* name_of(Element element);
 /// What one measurement calls.
 struct Case {
   Kind kind = Kind::alltoall;
-  std::size_t count = 0;  // elements of a shard (alltoall, allgather, reduce_scatter) or of the vector
+  std::size_t count = 0;  // elements of a shard, or of the vector (allreduce, bcast, reduce)
   Element element = Element::float64;
   Reduction reduction = Reduction::sum;
   int root = 0;

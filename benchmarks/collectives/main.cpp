@@ -59,7 +59,7 @@ bool any_rank(const Job& job, bool mine) {
 
 // Twice with different values: a plan that was right when it was made may keep something that it should not.
 void check_values(const Job& job, const Case& what, Row& row) {
-  const bool rooted = what.kind == Kind::bcast || what.kind == Kind::reduce;
+  const bool rooted = name_of(what.kind).rooted;
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     Case one = what;
     if (rooted && seed == 2) one.root = (what.root + job.ranks - 1) % job.ranks;

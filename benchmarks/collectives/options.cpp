@@ -17,8 +17,9 @@ namespace {
 
 constexpr const char* k_about =
     "Times collectives of this MPI job, one algorithm or two against each other, and checks their results.\n"
-    "Run it under mpirun. BYTES is what a rank has for each other rank (alltoall), contributes (allgather), receives\n"
-    "(reduce_scatter, reduce_scatter_block), or the whole vector (allreduce, bcast, reduce).\n"
+    "Run it under mpirun. BYTES is what a rank has for each other rank (alltoall), contributes (allgather, gather), "
+    "receives\n"
+    "(reduce_scatter, reduce_scatter_block, scatter), or the whole vector (allreduce, bcast, reduce).\n"
     "An algorithm is a name of coll/topo with options (tra:radix=4, tra2:group=4, swing, file:PATH), auto (what "
     "coll/topo\n"
     "chooses), fallback (coll/topo passing every call on) or native (Open MPI without coll/topo).\n"
@@ -112,7 +113,7 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   app.add_option("--type", options.element, "element type; else the widest of double, int32, int8 that divides BYTES")
       ->transform(CLI::CheckedTransformer(types));
   app.add_option("--op", options.reduction, "reduction")->transform(CLI::CheckedTransformer(reductions));
-  app.add_option("--root", options.root, "of bcast and reduce")->capture_default_str();
+  app.add_option("--root", options.root, "of bcast, reduce, gather and scatter")->capture_default_str();
   app.add_option("--pace", options.pace, "coll_topo_pace of what coll/topo serves: free, steps or window:N");
   app.add_option("--overhead", options.overhead_communicators,
                  "also print what coll/topo costs: first and cached call, memory over N fresh communicators")

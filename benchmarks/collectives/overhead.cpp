@@ -57,6 +57,9 @@ std::vector<std::string> served_anywhere(Kind kind) {
     case Kind::bcast:
     case Kind::reduce:
       return {"binomial", "scatter-allgather"};
+    case Kind::gather:
+    case Kind::scatter:
+      return {"linear", "binomial"};
     case Kind::reduce_scatter:
     case Kind::reduce_scatter_block:
       break;

@@ -32,6 +32,8 @@ enum {
   COLLTOPO_ALLREDUCE,
   COLLTOPO_BCAST,
   COLLTOPO_REDUCE,
+  COLLTOPO_GATHER,
+  COLLTOPO_SCATTER,
   COLLTOPO_COLLECTIVES
 };
 
@@ -112,11 +114,11 @@ enum {
 typedef struct colltopo_call {
   const void* input; /* not read when in_place */
   void* output;
-  int in_place;         /* input data is where MPI_IN_PLACE has it in output */
-  size_t count;         /* elements per shard (alltoall, allgather, reduce_scatter) or of the vector */
+  int in_place; /* input data is where MPI_IN_PLACE has it in output; scatter, at the root: output is in input */
+  size_t count; /* elements per shard (alltoall, allgather, reduce_scatter, gather, scatter) or of the vector */
   const size_t* counts; /* reduce_scatter: elements of each rank's shard; NULL: count each */
   size_t element_size;  /* bytes; chunks are never cut inside an element */
-  int root;             /* bcast, reduce. bcast: the root's data is in `output`, as in MPI_Bcast */
+  int root;             /* bcast, reduce, gather, scatter. bcast: the root's data is in `output`, as in MPI_Bcast */
   int op_properties;
   int (*reduce)(void* context, const void* source, void* target, size_t elements); /* target = source op target */
   void* reduce_context;
@@ -132,6 +134,8 @@ int colltopo_reduce_scatter(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_allreduce(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_bcast(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_gather(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_scatter(colltopo_comm* comm, const colltopo_call* call);
 
 /* Whether the call would be served (1) or declined (0), for callers that must pack data first. Same on all ranks;
  * collective at a communicator's first call, like the calls themselves. Of `call`, pointers are not looked at. */

@@ -30,8 +30,16 @@ Program allreduce_from(const Program& backward, const Program& forward, Step ste
 /// reduce to the root from a bcast.
 Program reduce_from(const Program& bcast, Step steps);
 
+/// gather to the root: a scatter, which must send every shard on once, backwards.
+Program gather_from(const Program& scatter, Step steps);
+
 /// bcast of the root's shard along the paths that it takes in an allgather (a tree).
 Program bcast_from(const Program& allgather, Rank root);
+
+/// The collective that spreads by `forwards` and combines by `backwards`, of `steps` steps, both allgathers; of a pair,
+/// what its row does not need may be null. Error where it does neither.
+Program from_allgathers(Collective collective, Rank root, const Program* forwards, const Program* backwards,
+                        Step steps);
 
 /// The allreduce with vector chunk x at place[x], `place` being a permutation that all ranks agree on: which part of
 /// the vector is a rank's block is free, so what is sent together can lie together (De Sensi et al., 3.1.1). A message

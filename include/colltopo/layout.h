@@ -21,7 +21,7 @@ constexpr std::size_t split(std::size_t elements, std::size_t parts, std::size_t
 
 class Layout {
  public:
-  /// `count`: elements per shard (alltoall, allgather, reduce_scatter) or of the vector (allreduce, bcast, reduce).
+  /// `count`: elements per shard, or of the vector (CollectiveRow::counts_shards).
   Layout(const Shape& shape, std::size_t count, std::size_t element_size, int segments = 1);
   /// reduce_scatter with a count per rank.
   Layout(const Shape& shape, std::span<const std::size_t> counts, std::size_t element_size, int segments = 1);
@@ -37,15 +37,20 @@ class Layout {
   /// Bytes of the whole input or output buffer of a rank.
   std::size_t input_bytes(Rank rank) const;
   std::size_t output_bytes(Rank rank) const;
+  /// Under MPI_IN_PLACE, from the first byte of output to that of input; negative where output lies in input.
+  std::ptrdiff_t in_place_bytes(Rank rank) const;
 
  private:
   friend class Slice;
   std::size_t shard_begin(Rank shard) const;     // elements
   std::size_t shard_elements(Rank shard) const;  // elements
   std::size_t element_at(Rank shard, Chunk part, int segment) const;
+  std::size_t offset(const Content& content, Rank rank, Chunk chunk, int segment) const;
+  std::size_t buffer_bytes(const Content& content, Rank rank, Chunk chunks) const;
 
   Shape shape_;
-  Chunk parts_ = 1;                  // chunks per shard as cut here (the whole vector is one shard for allreduce)
+  const CollectiveRow* row_;
+  Chunk parts_ = 1;                  // chunks per shard as cut here (a whole vector is one shard)
   std::size_t count_ = 0;            // elements per shard when equal
   std::vector<std::size_t> begins_;  // elements before shard j; empty when shards are equal
   std::size_t element_size_ = 1;
@@ -62,6 +67,8 @@ class Slice {
   /// no bytes are left out. Time O(parts).
   template <class Visit>
   void for_each_part(Rank rank, const Run& run, const Visit& visit) const {
+    const Content& content = run.buffer == Buffer::input ? layout_.row_->input : layout_.row_->output;
+    const bool own = content.holds == Holds::shard;  // the buffer is the rank's shard alone
     const Rank shards = layout_.parts_ == 1 ? 0 : run.first / layout_.parts_;
     for (Chunk done = 0; done < run.count;) {
       const Chunk chunk = run.first + done;
@@ -71,7 +78,6 @@ class Slice {
       const Chunk count = layout_.segments_ == 1 ? run.count - done : std::min(run.count - done, layout_.parts_ - part);
       const Chunk last = chunk + count - 1;
       const Rank last_shard = layout_.parts_ == 1 ? last : last / layout_.parts_;
-      const bool own = run.buffer == Buffer::output && own_output_;  // the output is the rank's shard alone
       const std::size_t begin = own ? element(rank, chunk) - layout_.shard_begin(rank) : element(shard, part);
       const std::size_t end = own ? element(rank, last + 1) - layout_.shard_begin(rank)
                                   : element(last_shard, last - last_shard * layout_.parts_ + 1);
@@ -99,7 +105,6 @@ class Slice {
 
   const Layout& layout_;
   int segment_;
-  bool own_output_;
   Chunk classes_;
   // With shards of one size: the slice of each begins at element `begin_` and has `elements_`; parts have
   // `part_elements_`, the first `longer_parts_` one more.

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
+
+#include "colltopo/collective.h"
 
 namespace colltopo {
 
@@ -15,18 +15,13 @@ using Chunk = std::int32_t;  // a chunk's index in its buffer, or how many
 using Step = std::int32_t;   // a step of the schedule, from 1; global, see docs/schedule.md
 using Lane = std::int32_t;   // which of the routes to a peer a message takes
 
-enum class Collective : std::uint8_t { alltoall, allgather, reduce_scatter, allreduce, bcast, reduce };
-inline constexpr int k_collectives = 6;
+/// Where the value of an output chunk comes from.
+struct Origin {
+  Rank rank = 0;    // whose input; of no meaning where the collective combines: everybody's
+  Chunk chunk = 0;  // of the input, or of the vector that is reduced
 
-std::string_view name(Collective collective);
-std::optional<Collective> collective_named(std::string_view name);
-
-/// True for collectives whose programs contain reduce ops.
-constexpr bool reduces(Collective c) {
-  return c == Collective::reduce_scatter || c == Collective::allreduce || c == Collective::reduce;
-}
-/// True for collectives with a root rank.
-constexpr bool rooted(Collective c) { return c == Collective::bcast || c == Collective::reduce; }
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
 
 /// Chunks per buffer, with `chunks` = chunks per shard:
 ///
@@ -37,14 +32,21 @@ constexpr bool rooted(Collective c) { return c == Collective::bcast || c == Coll
 ///   allreduce        ranks * chunks   ranks * chunks   one vector, cut into ranks * chunks chunks
 ///   bcast            chunks at root   chunks           one vector, cut into `chunks`; the root has no output
 ///   reduce           chunks           chunks at root   one vector, cut into `chunks`
+///   gather           chunks           ranks * chunks at root   shard j comes from rank j
+///   scatter          ranks * chunks at root   chunks   shard j goes to rank j
 struct Shape {
   Collective collective = Collective::alltoall;
   Rank ranks = 1;
   Chunk chunks = 1;
-  Rank root = 0;  // bcast and reduce only; otherwise 0
+  Rank root = 0;  // of rooted collectives; otherwise 0
 
   Chunk input_chunks(Rank rank) const;
   Chunk output_chunks(Rank rank) const;
+
+  /// Chunks that the count of a call is cut into: those of a shard, or of the vector.
+  Chunk parts() const;
+  /// Chunks of all shards, or of the vector.
+  Chunk whole() const;
 
   /// Chunks of one size class follow each other with this period. Chunk i of input and output, and slot i of scratch,
   /// belong to a class in [0, classes()): chunks of one class have equal byte counts on every rank, so a value may only
@@ -53,9 +55,14 @@ struct Shape {
   Chunk input_class(Rank rank, Chunk chunk) const;
   Chunk output_class(Rank rank, Chunk chunk) const;
 
-  /// The output chunk that is the same memory as input chunk 0 under MPI_IN_PLACE (rank * chunks for allgather, else
-  /// 0).
+  /// What an output chunk must be in the end.
+  Origin origin(Rank rank, Chunk output_chunk) const;
+
+  /// The output chunk that is the same memory as input chunk 0 under MPI_IN_PLACE. Negative where the output lies in
+  /// the input, beginning with chunk -in_place_offset().
   Chunk in_place_offset(Rank rank) const;
+  /// Under MPI_IN_PLACE it is the output that the caller does not give (scatter).
+  bool output_in_input() const;
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };

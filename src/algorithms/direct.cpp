@@ -6,6 +6,7 @@
 // `step` places ahead and receives from `step` places behind. No data makes a step wait for the one before it, so the
 // row asks for plans that run it step by step: that it does not flood the network is all it is for.
 
+#include "algorithms/hand_out.h"
 #include "algorithms/properties.h"
 #include "algorithms/refusal.h"
 #include "algorithms/table.h"
@@ -65,7 +66,18 @@ Algorithm all_to_all(std::string_view name, std::string_view about,
 
 }  // namespace
 
-Algorithm linear_algorithm() { return all_to_all("linear", "every block straight to its owner, all at once", linear); }
+Algorithm linear_algorithm() {
+  Algorithm row =
+      all_to_all("linear", "every block straight to its owner, all at once",
+                 [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
+                   return rooted(shape.collective) ? linear_hand_out(shape, rank) : linear(shape, rank, options);
+                 });
+  row.collectives = {Collective::alltoall, Collective::gather, Collective::scatter};
+  row.properties = [](const Shape& shape, const AlgorithmOptions&) {
+    return Properties{.in_place = rooted(shape.collective)};
+  };
+  return row;
+}
 
 Algorithm pairwise_algorithm() {
   Algorithm row = all_to_all("pairwise", "every block straight to its owner, one exchange a step", pairwise);

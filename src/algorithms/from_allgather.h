@@ -9,10 +9,8 @@ namespace colltopo {
 inline Shape allgather_shape(const Shape& shape) { return {Collective::allgather, shape.ranks, shape.chunks, 0}; }
 
 /// `steps`: of the allgather over all ranks.
-inline Program from_allgather(Collective collective, Program allgather, Step steps) {
-  if (collective == Collective::reduce_scatter) return reduce_scatter_from(allgather, steps);
-  if (collective == Collective::allreduce) return allreduce_from(allgather, steps);
-  return allgather;
+inline Program from_allgather(Collective collective, const Program& allgather, Step steps) {
+  return from_allgathers(collective, 0, &allgather, &allgather, steps);
 }
 
 }  // namespace colltopo

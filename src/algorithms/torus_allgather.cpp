@@ -238,17 +238,16 @@ std::vector<Chunk> places_in_vector(const Shape& shape, const Torus& torus, Dime
 }  // namespace
 
 Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllgather& allgather) {
-  const Shape gather = allgather_shape(shape);
-  if (!rooted(shape.collective)) return from_allgather(shape.collective, allgather(gather, std::nullopt), steps);
-  Program bcast = bcast_from(allgather(gather, shape.root), shape.root);
-  return shape.collective == Collective::bcast ? bcast : reduce_from(bcast, steps);
+  const Program program =
+      allgather(allgather_shape(shape), rooted(shape.collective) ? std::optional(shape.root) : std::nullopt);
+  return from_allgathers(shape.collective, shape.root, &program, &program, steps);
 }
 
 Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, DimensionOrder order,
                          const RingAllgather& ring, const RingOrder& places) {
   TorusAllgather whole(allgather_shape(shape), rank, torus, ring, order);
   std::vector<Chunk> place;
-  if (shape.collective == Collective::allreduce && !keeps_rank_order_of_blocks(shape, torus))
+  if (combines_and_spreads(shape.collective) && !keeps_rank_order_of_blocks(shape, torus))
     place = places_in_vector(shape, torus, order, whole.ring_steps(), places);
   Program program = collective_from_allgather(shape, whole.steps(), [&](const Shape&, std::optional<Rank> origin) {
     if (origin) whole.only(*origin);

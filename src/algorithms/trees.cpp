@@ -1,12 +1,11 @@
 // Binomial trees from any root, and broadcast as scatter and allgather (van de Geijn).
 //
-// Ranks are counted from the root on. In the binomial tree, number v with its lowest set bit removed is v's parent, and
-// larger subtrees are served first. Scatter-allgather cuts the vector into one chunk per rank: the tree hands every
+// Ranks are counted from the root on. Scatter-allgather cuts the vector into one chunk per rank: the tree hands every
 // subtree its own stretch of chunks, then a ring passes the chunks on to those that lack them; nobody gets a chunk
 // twice, so that reversed both are reduces to the root.
 
-#include <algorithm>
-
+#include "algorithms/binomial_tree.h"
+#include "algorithms/hand_out.h"
 #include "algorithms/properties.h"
 #include "algorithms/table.h"
 #include "colltopo/derive.h"
@@ -15,37 +14,23 @@ namespace colltopo {
 
 namespace {
 
-class Tree {
+/// Ranks counted from the root on.
+class Tree : public BinomialTree {
  public:
   Tree(const Shape& shape, Rank rank)
-      : ranks_(shape.ranks), root_(shape.root), number_((rank - shape.root + shape.ranks) % shape.ranks) {
-    for (Rank reach = 1; reach < ranks_; reach *= 2) ++steps_;
-  }
+      : BinomialTree(shape.ranks, (rank - shape.root + shape.ranks) % shape.ranks),
+        ranks_(shape.ranks),
+        root_(shape.root) {}
 
-  Rank number() const { return number_; }
-  Rank rank_of(Rank number) const { return (root_ + number) % ranks_; }
-  /// How many numbers, from v on, are in v's subtree.
-  Rank subtree(Rank v) const { return v == 0 ? ranks_ : std::min(v & -v, ranks_ - v); }
-  Step steps() const { return steps_; }
-
-  /// Calls receive(step, parent) once unless this is the root, then send(step, child) for every child.
-  template <typename Receive, typename Send>
-  void walk(Receive receive, Send send) const {
-    for (Step step = 1; step <= steps_; ++step) {
-      const Rank reach = Rank{1} << (steps_ - step);
-      if (number_ % (2 * reach) == reach) receive(step, number_ - reach);
-      if (number_ % (2 * reach) == 0 && number_ + reach < ranks_) send(step, number_ + reach);
-    }
-  }
+  Rank rank_of(Rank place) const { return (root_ + place) % ranks_; }
 
  private:
-  Rank ranks_, root_, number_;
-  Step steps_ = 0;
+  Rank ranks_, root_;
 };
 
 Shape bcast_shape(const Shape& shape) { return {Collective::bcast, shape.ranks, shape.chunks, shape.root}; }
 
-Buffer held(const Tree& tree) { return tree.number() == 0 ? Buffer::input : Buffer::output; }
+Buffer held(const Tree& tree) { return tree.place() == 0 ? Buffer::input : Buffer::output; }
 
 Program binomial_bcast(const Shape& shape, Rank rank) {
   const Tree tree(shape, rank);
@@ -62,7 +47,7 @@ Program binomial_bcast(const Shape& shape, Rank rank) {
 
 Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
   const Tree tree(shape, rank);
-  const Rank ranks = shape.ranks, v = tree.number();
+  const Rank ranks = shape.ranks, v = tree.place();
   ProgramBuilder program(shape, rank);
   tree.walk(
       [&](Step step, Rank parent) {
@@ -83,7 +68,7 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
 }
 
 Program bcast_or_reduce(const Shape& shape, const Program& bcast, Step steps) {
-  return shape.collective == Collective::reduce ? reduce_from(bcast, steps) : bcast;
+  return reduces(shape.collective) ? reduce_from(bcast, steps) : bcast;
 }
 
 }  // namespace
@@ -91,12 +76,13 @@ Program bcast_or_reduce(const Shape& shape, const Program& bcast, Step steps) {
 Algorithm binomial_algorithm() {
   return {
       .name = "binomial",
-      .about = "binomial tree from the root: ceil(log2 ranks) steps, the whole vector in each",
-      .collectives = {Collective::bcast, Collective::reduce},
+      .about = "binomial tree from the root in ceil(log2 ranks) steps: a vector whole, of shards those of a subtree",
+      .collectives = {Collective::bcast, Collective::reduce, Collective::gather, Collective::scatter},
       .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program =
           [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
+            if (!row(shape.collective).made_of_trees()) return binomial_hand_out(shape, rank);
             return bcast_or_reduce(shape, binomial_bcast(bcast_shape(shape), rank), Tree(shape, rank).steps());
           },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },

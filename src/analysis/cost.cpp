@@ -78,23 +78,9 @@ std::vector<Message> messages_of(const Schedule& schedule) {
   return messages;
 }
 
-double chunks_in_count(const Shape& shape) {
-  return shape.collective == Collective::allreduce ? double{1} * shape.ranks * shape.chunks : shape.chunks;
-}
+double chunks_in_count(const Shape& shape) { return shape.parts(); }
 
-double received_per_byte(const Shape& shape) {
-  switch (shape.collective) {
-    case Collective::alltoall:
-    case Collective::allgather:
-    case Collective::reduce_scatter:
-      return shape.ranks - 1;
-    case Collective::allreduce:
-    case Collective::bcast:
-    case Collective::reduce:
-      break;
-  }
-  return 1;
-}
+double received_per_byte(const Shape& shape) { return row(shape.collective).received(shape.ranks); }
 
 MessagePaths::MessagePaths(const Schedule& schedule, const Topology& topology)
     : schedule_(schedule), topology_(topology), shortest_(topology) {

@@ -239,19 +239,17 @@ void SymbolicRun::check_result() {
   }
   std::vector<Symbol> results(static_cast<std::size_t>(shape_.classes()), k_nothing);  // allreduce: rank 0's
   for (Rank rank = 0; rank < shape_.ranks; ++rank) {
-    const Chunk offset = shape_.collective == Collective::reduce_scatter ? rank * shape_.chunks : 0;
     for (Chunk chunk = 0; chunk < shape_.output_chunks(rank); ++chunk)
-      check_reduced(rank, chunk, chunk + offset, results);
+      check_reduced(rank, chunk, shape_.origin(rank, chunk).chunk, results);
   }
 }
 
-// Where nothing is reduced, each shard of the output is a stretch of somebody's input.
+// Where nothing is reduced, each shard (or the vector) of the output is a stretch of somebody's input.
 void SymbolicRun::check_moved(Rank rank) {
   const Chunk c = shape_.chunks;
   for (Chunk shard = 0; shard < shape_.output_chunks(rank) / c; ++shard) {
-    const Symbol expected = shape_.collective == Collective::alltoall    ? symbols_.leaf(shard, rank * c)
-                            : shape_.collective == Collective::allgather ? symbols_.leaf(shard, 0)
-                                                                         : symbols_.leaf(shape_.root, 0);
+    const Origin origin = shape_.origin(rank, shard * c);
+    const Symbol expected = symbols_.leaf(origin.rank, origin.chunk);
     found_.clear();
     memory_[index_of(rank)].read(cells_[index_of(rank)].at(Buffer::output, shard * c), c, found_);
     Chunk chunk = 0;
@@ -277,7 +275,7 @@ void SymbolicRun::check_reduced(Rank rank, Chunk chunk, Chunk vector_chunk, std:
     return;
   }
   keeps_rank_order_ = keeps_rank_order_ && symbols_.in_rank_order(found);
-  if (shape_.collective != Collective::allreduce) return;
+  if (!combines_and_spreads(shape_.collective)) return;
   Symbol& first = results[static_cast<std::size_t>(vector_chunk)];
   if (first == k_nothing) first = found;
   same_on_all_ranks_ = same_on_all_ranks_ && first == found;

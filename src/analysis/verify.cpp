@@ -197,7 +197,8 @@ void check_whole(const Schedule& schedule, Verdict& verdict) {
 }
 
 bool right_in_place(const Schedule& schedule) {
-  if (schedule.shape.collective == Collective::reduce_scatter) return false;  // shards of unequal size do not coincide
+  const CollectiveRow& row = colltopo::row(schedule.shape.collective);
+  if (row.counts_shards() && row.classes_by_rank) return false;  // shards of unequal size do not coincide
   std::vector<Violation> violations;
   SymbolicRun run(schedule, true, violations);
   return run.run() && RendezvousGraph(schedule, run.matches(), true).stuck(false).empty();

@@ -185,7 +185,7 @@ double seconds_of(const Profile& profile, const Machine& machine, double bytes) 
 
 double shard_bytes(const Shape& shape, std::size_t bytes) {
   const auto total = static_cast<double>(bytes);
-  return shape.collective == Collective::allreduce ? total / shape.ranks : total;
+  return total * shape.chunks / shape.parts();
 }
 
 }  // namespace colltopo

@@ -150,19 +150,18 @@ void check_lengths(const Arguments& arguments, const Topology& topology, Session
   if (!holds) session.status = k_examined_is_wrong;
 }
 
-void run_allreduce(const Topology& topology, int threads, const Session& session) {
-  Shape shape;
-  shape.collective = Collective::allreduce;
-  shape.ranks = topology.hosts();
+/// By cuts and sums of links; for what no exact method is known of.
+void run_by_cuts(const Shape& shape, const Topology& topology, int threads, const Session& session) {
   const BandwidthBound bound = bandwidth_bound(shape, topology);
   Report report;
-  report.add("collective", "allreduce")
-      .add("topology", topology.name())
+  report.add("collective", name(shape.collective)).add("topology", topology.name());
+  if (rooted(shape.collective)) report.add("root", shape.root, topology.node_name(shape.root));
+  report
       .add("time_lower_bound", bound.seconds_per_byte,
            fmt::format("{} for each byte of a call", seconds_text(bound.seconds_per_byte)))
       .add("method", "cuts and sums of links: a true bound, not always reachable")
       .add("reason", bound.reason.empty() ? "nothing has to move" : bound.reason);
-  add_pair_of_trees(report, topology, threads);
+  if (combines_and_spreads(shape.collective)) add_pair_of_trees(report, topology, threads);
   report.print(session);
 }
 
@@ -180,18 +179,17 @@ void run(const Arguments& arguments, Session& session) {
     throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
   if (arguments.root != 0 && !rooted(collective))
     throw Error(
-        fmt::format("--root {}: {} has none; it is for bcast and reduce", arguments.root, arguments.collective));
+        fmt::format("--root {}: {} has none; expected a collective with a root", arguments.root, arguments.collective));
   const Topology topology = topology_argument(arguments.topology, arguments.without);
-  if (collective == Collective::allgather || collective == Collective::reduce_scatter)
-    bound_of_trees(collective, topology, arguments.threads, session);
+  if (collective == Collective::alltoall)
+    arguments.check_lengths.empty() ? run_alltoall(arguments, topology, session)
+                                    : check_lengths(arguments, topology, session);
+  else if (!row(collective).made_of_trees() || combines_and_spreads(collective))
+    run_by_cuts({collective, topology.hosts(), 1, arguments.root}, topology, arguments.threads, session);
   else if (rooted(collective))
     bound_of_root(collective, topology, arguments.root, session);
-  else if (collective == Collective::allreduce)
-    run_allreduce(topology, arguments.threads, session);
-  else if (!arguments.check_lengths.empty())
-    check_lengths(arguments, topology, session);
   else
-    run_alltoall(arguments, topology, session);
+    bound_of_trees(collective, topology, arguments.threads, session);
 }
 
 }  // namespace
@@ -199,12 +197,10 @@ void run(const Arguments& arguments, Session& session) {
 void add_bound(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "bound", "What no schedule of a collective can beat on a network");
   const auto arguments = std::make_shared<Arguments>();
-  command
-      ->add_option("COLLECTIVE", arguments->collective, "alltoall, allgather, reduce_scatter, allreduce, bcast, reduce")
-      ->required();
+  command->add_option("COLLECTIVE", arguments->collective, collective_names(", "))->required();
   command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
   add_without(*command, arguments->without);
-  command->add_option("--root", arguments->root, "bcast and reduce: the root")->capture_default_str();
+  command->add_option("--root", arguments->root, "Of collectives with one: the root")->capture_default_str();
   command->add_option("--gap", arguments->gap, "alltoall: stop when the bounds are this near, relatively")
       ->capture_default_str();
   command->add_option("--seconds", arguments->seconds, "alltoall: stop after so many seconds, however near");

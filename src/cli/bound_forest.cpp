@@ -52,7 +52,7 @@ void add_allreduce_programme(Report& report, const Topology& topology, double pa
 }  // namespace
 
 void bound_of_root(Collective collective, const Topology& topology, NodeId root, const Session& session) {
-  const bool reduction = collective == Collective::reduce;
+  const bool reduction = reduces(collective);
   const double seconds_per_byte = bcast_seconds_per_byte(reduction ? transposed(topology) : topology, root);
   Report()
       .add("collective", name(collective))
@@ -66,7 +66,7 @@ void bound_of_root(Collective collective, const Topology& topology, NodeId root,
 }
 
 void bound_of_trees(Collective collective, const Topology& topology, int threads, const Session& session) {
-  const bool reduction = collective == Collective::reduce_scatter;
+  const bool reduction = reduces(collective);
   const ForestOptimum optimum = forest_optimum(reduction ? transposed(topology) : topology, threads);
   const std::vector<std::string> inside = host_names(topology, optimum.inside, true);
   const std::vector<std::string> outside = host_names(topology, optimum.inside, false);

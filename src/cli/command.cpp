@@ -171,9 +171,7 @@ Topology topology_of_schedule(const Schedule& schedule, const std::string& on) {
 Collective collective_argument(const std::string& name) {
   const auto collective = collective_named(name);
   if (collective) return *collective;
-  std::string all;
-  for (int i = 0; i < k_collectives; ++i) all += fmt::format(" {}", colltopo::name(static_cast<Collective>(i)));
-  throw Error(fmt::format("collective '{}' is unknown; expected one of:{}", name, all));
+  throw Error(fmt::format("collective '{}' is unknown; expected one of: {}", name, collective_names(" ")));
 }
 
 std::vector<std::size_t> bytes_argument(const std::string& list) {

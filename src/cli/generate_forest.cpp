@@ -69,11 +69,12 @@ Topology network(const GenerateArguments& arguments, const Generation& generatio
 /// What no schedule along trees beats, per byte of a call; of an allreduce on a large network, what cuts and sums of
 /// links allow.
 double bound_seconds_per_byte(const Topology& topology, const Shape& shape, int threads) {
-  if (shape.collective == Collective::allgather) return forest_optimum(topology, threads).seconds_per_byte();
-  if (shape.collective == Collective::reduce_scatter)
-    return forest_optimum(transposed(topology), threads).seconds_per_byte();
-  if (shape.collective == Collective::bcast) return bcast_seconds_per_byte(topology, shape.root);
-  if (shape.collective == Collective::reduce) return bcast_seconds_per_byte(transposed(topology), shape.root);
+  const CollectiveRow& row = colltopo::row(shape.collective);
+  if (!(row.combines && row.spreads)) {
+    const Topology& outwards = row.spreads ? topology : transposed(topology);
+    return row.rooted() ? bcast_seconds_per_byte(outwards, shape.root)
+                        : forest_optimum(outwards, threads).seconds_per_byte();
+  }
   if (allreduce_columns(topology) <= k_most_allreduce_columns) return allreduce_bound(topology).seconds_per_byte;
   return bandwidth_bound(shape, topology).seconds_per_byte;
 }
@@ -91,9 +92,8 @@ void report_time(Report& report, const Topology& topology, Schedule& schedule, i
   const double achieved = cost_of(schedule, topology).busiest_link_s_per_byte;
   const double bound = bound_seconds_per_byte(topology, schedule.shape, threads);
   const double gap = std::max(0.0, achieved / bound - 1);
-  const double bytes = collective == Collective::allgather || collective == Collective::reduce_scatter
-                           ? schedule.shape.ranks
-                           : 1;  // of the whole call, per byte of its count
+  // Of the whole call, per byte of its count.
+  const double bytes = row(collective).counts_shards() ? schedule.shape.ranks : 1;
   report.add("achieved", achieved, fmt::format("{} for each byte of a call", seconds_text(achieved)))
       .add("bound", bound, seconds_text(bound))
       .add("gap", gap, fmt::format("{:.2f}%", 100 * gap))
@@ -105,8 +105,9 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Collective collective =
       arguments.collective.empty() ? Collective::allgather : collective_argument(arguments.collective);
-  if (collective == Collective::alltoall)
-    throw Error("forest does not do alltoall; it does: allgather reduce_scatter allreduce bcast reduce");
+  if (!row(collective).made_of_trees())
+    throw Error(fmt::format("forest does not do {}; it does: allgather reduce_scatter allreduce bcast reduce",
+                            name(collective)));
   const Topology topology = network(arguments, generation);
   const ForestOptions options = forest_options(arguments, topology);
   generation.progress.show(fmt::format("packing trees on {}", topology.name()));

@@ -56,8 +56,7 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Collective collective =
       arguments.collective.empty() ? Collective::allgather : collective_argument(arguments.collective);
-  if (collective != Collective::allgather && collective != Collective::reduce_scatter &&
-      collective != Collective::allreduce)
+  if (!row(collective).made_of_trees() || rooted(collective))
     throw Error(fmt::format("{} does not do {}; it does: allgather reduce_scatter allreduce", arguments.algorithm,
                             arguments.collective));
   const TreeSearch search = tree_argument(arguments.tree);

@@ -14,6 +14,10 @@ namespace {
 
 using colltopo::Collective;
 
+static_assert(COLLTOPO_COLLECTIVES == colltopo::k_collectives &&
+                  COLLTOPO_SCATTER == static_cast<int>(Collective::scatter),
+              "COLLTOPO_ numbers are the table's");
+
 thread_local std::string last_error;
 
 // The value of `body`, or `otherwise` with colltopo_last_error() set.
@@ -68,6 +72,8 @@ int colltopo_allreduce(colltopo_comm* comm, const colltopo_call* call) {
 }
 int colltopo_bcast(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::bcast, call); }
 int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::reduce, call); }
+int colltopo_gather(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::gather, call); }
+int colltopo_scatter(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::scatter, call); }
 
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call) {
   return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });

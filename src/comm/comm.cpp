@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 
@@ -180,7 +181,7 @@ bool Comm::copies_too_much(Collective collective, const colltopo_call& call, con
 
 // Ranks may differ in in_place.
 Comm::Served& Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
-  const bool in_place = call.in_place != 0 && collective != Collective::bcast;
+  const bool in_place = call.in_place != 0 && !row(collective).one_buffer;
   const PlanKey key{decision.algorithm, decision.file,          decision.options, collective, rank_,
                     ranks_,             rooted(collective) ? call.root : 0, in_place};
   if (const auto found = served_.find(key); found != served_.end()) {
@@ -262,14 +263,28 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
     plan.ready.pop_back();
   }
   auto made = std::make_unique<Ready>(plan.plan->bind(binding), plan.row);
-  made->input_in_output = plan.in_place || collective == Collective::bcast;
+  made->one_buffer = plan.in_place || row(collective).one_buffer;
   made->on_lanes = plan.on_lanes;
-  const Shape& shape = plan.plan->program().shape();
-  if (plan.copies_input && shape.input_chunks(rank_) > 0) made->copied_bytes = layout_of(shape, call).input_bytes(rank_);
+  if (made->one_buffer) join_buffers(plan, call, *made);
   count(*made, call);
   execution_.prepare(*made->bound);
   plan.ready.insert(plan.ready.begin(), std::move(made));
   return *plan.ready.front();
+}
+
+// The caller gives one buffer, and the other lies in it. What of it the program must not find changed is in memory of its
+// own.
+void Comm::join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const {
+  const Shape& shape = plan.plan->program().shape();
+  if (row(shape.collective).one_buffer) return;
+  const std::size_t shard = call.count * call.element_size;
+  ready.offset = static_cast<std::size_t>(std::abs(shape.in_place_offset(rank_) / shape.chunks)) * shard;
+  ready.output_in_input = shape.output_in_input();
+  if (!plan.copies_input) return;
+  if (ready.output_in_input)
+    ready.copied_bytes = shard;
+  else if (shape.input_chunks(rank_) > 0)
+    ready.copied_bytes = layout_of(shape, call).input_bytes(rank_);
 }
 
 // What a run adds to the counters.
@@ -298,10 +313,11 @@ void Comm::count(Ready& ready, const colltopo_call& call) const {
 inline int Comm::run_ready(Collective collective, const colltopo_call& call, Ready& ready) {
   Call bound{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), call.reduce,
              call.reduce_context};
-  if (ready.input_in_output) {
-    bound.input = bound.output;
-    if (collective == Collective::allgather)
-      bound.input += static_cast<std::size_t>(rank_) * call.count * call.element_size;
+  if (ready.one_buffer) {
+    if (ready.output_in_input)
+      bound.output = const_cast<std::byte*>(bound.input) + ready.offset;
+    else
+      bound.input = bound.output + ready.offset;
   }
   transport_.serve(collective);
   Transport& transport = ready.on_lanes ? static_cast<Transport&>(*lanes_.transport()) : transport_;
@@ -319,8 +335,13 @@ int Comm::run_with_memory(Collective, Transport& transport, const Call& call, Re
   Arena::Block memory = arena_.lease(arena_bytes + ready.copied_bytes);
   Call bound = call;
   if (ready.copied_bytes > 0) {
-    std::memcpy(memory.data() + arena_bytes, call.input, ready.copied_bytes);
-    bound.input = memory.data() + arena_bytes;
+    std::byte* const copy = memory.data() + arena_bytes;
+    if (ready.output_in_input) {
+      bound.output = copy;  // of which the caller wants nothing
+    } else {
+      std::memcpy(copy, call.input, ready.copied_bytes);
+      bound.input = copy;
+    }
   }
   const int code = execution_.run(*ready.bound, transport, memory.data(), bound);
   if (code != 0 && execution_.gave_up())
@@ -335,9 +356,8 @@ int Comm::run_with_memory(Collective, Transport& transport, const Call& call, Re
 void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
   const Shape& shape = served.plan->program().shape();
   const std::size_t elements = largest_shard(call, ranks_);
-  const bool shards = shape.collective == Collective::alltoall || shape.collective == Collective::allgather ||
-                      shape.collective == Collective::reduce_scatter;
-  const auto chunks = static_cast<std::size_t>(shards ? shape.chunks : shape.classes());
+  const bool shards = row(shape.collective).counts_shards();
+  const auto chunks = static_cast<std::size_t>(shape.parts());
   if (!voice_.heard(1) || served.said_empty_chunks || elements == 0 || elements >= chunks) return;
   served.said_empty_chunks = true;
   voice_.say(1, fmt::format("{}: {} chunks per {}, which has {} elements: at least {} chunks are empty, and messages of "

@@ -42,7 +42,9 @@ class Comm {
     std::shared_ptr<const Bound> bound;
     Tally tally;
     std::size_t copied_bytes = 0;  // of the input: MPI_IN_PLACE with a program that is not in-place safe
-    bool input_in_output = false;
+    bool one_buffer = false;       // the caller gives one buffer, and the other lies in it
+    bool output_in_input = false;  // at `offset` bytes, or the input in the output
+    std::size_t offset = 0;
     bool on_lanes = false;  // by endpoints of our own
   };
   /// A plan, and the sizes that it was used at last.
@@ -76,6 +78,7 @@ class Comm {
   const Decision* decide(Collective collective, const colltopo_call& call);
   bool copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const;
   Served& served(Collective collective, const colltopo_call& call, const Decision& decision);
+  void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
   Ready& ready(Collective collective, const colltopo_call& call, const Decision& decision);
   void forget_oldest();
   bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);

@@ -140,8 +140,7 @@ Rules Rules::read(const std::string& path) {
     const auto collective =
         collective_named(key == "reducescatter" || key == "reducescatterblock" ? "reduce_scatter" : key);
     if (!collective) {
-      collectives.fault(
-          fmt::format("has '{}'; must be one of alltoall, allgather, reduce_scatter, allreduce, bcast, reduce", key));
+      collectives.fault(fmt::format("has '{}'; must be one of {}", key, collective_names(", ")));
     }
     read_communicators(collectives.member(key), *collective, rules.rules_);
   }

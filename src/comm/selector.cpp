@@ -273,7 +273,7 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
       rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
   if (segment) {
     const std::size_t whole =
-        request.collective == Collective::allreduce ? request.bytes / static_cast<std::size_t>(ranks_) : request.bytes;
+        request.bytes / static_cast<std::size_t>(Shape{request.collective, ranks_, 1, request.root}.parts());
     if (*segment > 0)
       manner.segments = static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
   } else if (decision.file != nullptr && settings_.pace == Pace::free) {

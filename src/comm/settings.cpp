@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <deque>
 #include <functional>
@@ -63,9 +64,14 @@ struct Row {
   std::function<void(Settings&, std::string_view name, std::string_view value)> apply;
 };
 
-Row algorithm_row(const char* name, Collective collective, const char* about) {
-  return {{name, "auto", about}, [collective](Settings& s, std::string_view n, std::string_view v) {
-            s.forced[static_cast<std::size_t>(collective)] = forced_from(n, collective, v);
+/// The names live as long as the process.
+Row algorithm_row(const CollectiveRow& collective) {
+  static std::array<std::string, k_collectives> names;
+  const auto at = static_cast<std::size_t>(collective.collective);
+  names[at] = fmt::format("{}_algorithm", collective.name);
+  return {{names[at].c_str(), "auto", "auto, fallback, file:PATH or an algorithm with options, such as tra:radix=4"},
+          [at, which = collective.collective](Settings& s, std::string_view n, std::string_view v) {
+            s.forced[at] = forced_from(n, which, v);
           }};
 }
 
@@ -122,15 +128,7 @@ Row bandwidth_row(const char* name, double Machine::*field, const char* fallback
 
 std::vector<Row> own_rows() {
   return {
-      algorithm_row("alltoall_algorithm", Collective::alltoall,
-                    "auto, fallback, file:PATH or an algorithm with options, such as tra:radix=4"),
-      algorithm_row("allgather_algorithm", Collective::allgather, "as alltoall_algorithm"),
-      algorithm_row("reduce_scatter_algorithm", Collective::reduce_scatter,
-                    "as alltoall_algorithm; also for reduce_scatter_block"),
-      algorithm_row("allreduce_algorithm", Collective::allreduce, "as alltoall_algorithm"),
-      algorithm_row("bcast_algorithm", Collective::bcast, "as alltoall_algorithm"),
-      algorithm_row("reduce_algorithm", Collective::reduce, "as alltoall_algorithm"),
-      {{"group", "node", "groups of tra2: node, package, numa, l3, or a number of consecutive ranks"},
+      {{"group", "node", "groups of tra2 and two-level: node, package, numa, l3, or a number of consecutive ranks"},
        [](Settings& s, std::string_view, std::string_view v) { s.group = grouping_from(v); }},
       {{"topology", "",
         "the network that the nodes form: a topology file, or a spec such as torus:4x4x4; empty: a crossbar"},
@@ -188,8 +186,9 @@ std::vector<Row> own_rows() {
 
 const std::vector<Row>& rows() {
   static const std::vector<Row> table = [] {
-    std::vector<Row> all = own_rows();
-    for (Row& row : option_rows()) all.push_back(std::move(row));
+    std::vector<Row> all;
+    for (const CollectiveRow& collective : collectives()) all.push_back(algorithm_row(collective));
+    for (auto more : {own_rows(), option_rows()}) all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
   return table;
@@ -215,14 +214,15 @@ void Settings::set(std::string_view name, std::string_view value) {
 }
 
 std::optional<Collective> Settings::concerns(std::string_view name) {
-  std::optional<Collective> found;
-  for (int c = 0; c < k_collectives; ++c) {  // the longest that fits: reduce_scatter_, not reduce_
-    const auto collective = static_cast<Collective>(c);
-    const std::string_view whole = colltopo::name(collective);
-    const bool fits = name.starts_with(whole) && name.substr(whole.size()).starts_with('_');
-    if (fits && (!found || colltopo::name(*found).size() < whole.size())) found = collective;
+  std::optional<Collective> concerned;
+  std::size_t longest = 0;  // reduce_scatter_algorithm begins with reduce_ as well
+  for (const CollectiveRow& row : collectives()) {
+    if (!name.starts_with(row.name) || !name.substr(row.name.size()).starts_with('_') || row.name.size() < longest)
+      continue;
+    concerned = row.collective;
+    longest = row.name.size();
   }
-  return found;
+  return concerned;
 }
 
 }  // namespace colltopo

@@ -1,19 +1,13 @@
 #include "colltopo/layout.h"
 
+#include <cstdlib>
+
 namespace colltopo {
-
-namespace {
-
-// The vector collectives cut one shard, the whole vector; the others cut each shard.
-bool one_vector(Collective c) {
-  return c == Collective::allreduce || c == Collective::bcast || c == Collective::reduce;
-}
-
-}  // namespace
 
 Layout::Layout(const Shape& shape, std::size_t count, std::size_t element_size, int segments)
     : shape_(shape),
-      parts_(one_vector(shape.collective) ? shape.classes() : shape.chunks),
+      row_(&row(shape.collective)),
+      parts_(shape.parts()),
       count_(count),
       element_size_(element_size),
       segments_(segments) {}
@@ -43,15 +37,18 @@ std::size_t Layout::element_at(Rank shard, Chunk part, int segment) const {
   return shard_begin(shard) + begin + split(slice, static_cast<std::size_t>(parts_), static_cast<std::size_t>(part));
 }
 
-std::size_t Layout::input_offset(Rank, Chunk chunk, int segment) const {
-  return element_at(chunk / parts_, chunk % parts_, segment) * element_size_;
+std::size_t Layout::offset(const Content& content, Rank rank, Chunk chunk, int segment) const {
+  const std::size_t element = content.holds == Holds::shard ? element_at(rank, chunk, segment) - shard_begin(rank)
+                                                            : element_at(chunk / parts_, chunk % parts_, segment);
+  return element * element_size_;
+}
+
+std::size_t Layout::input_offset(Rank rank, Chunk chunk, int segment) const {
+  return offset(row_->input, rank, chunk, segment);
 }
 
 std::size_t Layout::output_offset(Rank rank, Chunk chunk, int segment) const {
-  if (shape_.collective == Collective::reduce_scatter) {
-    return (element_at(rank, chunk, segment) - shard_begin(rank)) * element_size_;
-  }
-  return element_at(chunk / parts_, chunk % parts_, segment) * element_size_;
+  return offset(row_->output, rank, chunk, segment);
 }
 
 std::size_t Layout::bytes(Chunk size_class, int segment) const {
@@ -64,21 +61,26 @@ std::size_t Layout::bytes(Chunk size_class, int segment) const {
   return (split(slice, parts, i + 1) - split(slice, parts, i)) * element_size_;
 }
 
-std::size_t Layout::input_bytes(Rank rank) const {
-  const Chunk chunks = shape_.input_chunks(rank);
-  return chunks == 0 ? 0 : shard_begin(chunks / parts_) * element_size_;
+std::size_t Layout::buffer_bytes(const Content& content, Rank rank, Chunk chunks) const {
+  if (chunks == 0) return 0;
+  return (content.holds == Holds::shard ? shard_elements(rank) : shard_begin(chunks / parts_)) * element_size_;
 }
 
+std::size_t Layout::input_bytes(Rank rank) const { return buffer_bytes(row_->input, rank, shape_.input_chunks(rank)); }
+
 std::size_t Layout::output_bytes(Rank rank) const {
-  if (shape_.collective == Collective::reduce_scatter) return shard_elements(rank) * element_size_;
-  const Chunk chunks = shape_.output_chunks(rank);
-  return chunks == 0 ? 0 : shard_begin(chunks / parts_) * element_size_;
+  return buffer_bytes(row_->output, rank, shape_.output_chunks(rank));
+}
+
+std::ptrdiff_t Layout::in_place_bytes(Rank rank) const {
+  const Chunk offset = shape_.in_place_offset(rank);
+  const auto bytes = static_cast<std::ptrdiff_t>(shard_begin(std::abs(offset) / shape_.chunks) * element_size_);
+  return offset < 0 ? -bytes : bytes;
 }
 
 Slice::Slice(const Layout& layout, int segment, bool has_scratch)
     : layout_(layout),
       segment_(segment),
-      own_output_(layout.shape_.collective == Collective::reduce_scatter),
       classes_(layout.shape_.classes()) {
   const auto segments = static_cast<std::size_t>(layout.segments_), s = static_cast<std::size_t>(segment);
   const auto parts = static_cast<std::size_t>(layout.parts_);

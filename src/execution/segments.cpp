@@ -19,7 +19,7 @@ constexpr double k_most_messages = 1 << 20;  // of a rank, over all segments: ea
 
 /// The reduce_scatter and the allgather of an allreduce follow each other, and each keeps links as busy as the other.
 Step halves(Collective collective, Step steps) {
-  return collective == Collective::allreduce && steps > 0 && steps % 2 == 0 ? 2 : 1;
+  return combines_and_spreads(collective) && steps > 0 && steps % 2 == 0 ? 2 : 1;
 }
 
 }  // namespace
@@ -88,11 +88,9 @@ double fill_and_drain(const StepPattern& pattern, Collective collective) {
 // m messages, which it spends while links carry those before: that is hidden as long as S m o is well below T.
 // Latencies do not count: segments follow each other before the first has arrived, so each step's passes once.
 int segments_for(const StepPattern& pattern, const Shape& shape, double bytes, const Port& port) {
-  if (shape.collective == Collective::alltoall || !pattern.in_order || pattern.messages == 0) return 1;
-  const double chunks =
-      shape.collective == Collective::allreduce ? double{1} * shape.ranks * shape.chunks : shape.chunks;
-  const double moved = bytes * static_cast<double>(pattern.chunks) / chunks;      // by the busiest rank
-  const double overhead = static_cast<double>(pattern.messages) * port.overhead;  // s, of a segment
+  if (!row(shape.collective).made_of_trees() || !pattern.in_order || pattern.messages == 0) return 1;
+  const double moved = bytes * static_cast<double>(pattern.chunks) / shape.parts();  // by the busiest rank
+  const double overhead = static_cast<double>(pattern.messages) * port.overhead;     // s, of a segment
   double segments = std::ceil(fill_and_drain(pattern, shape.collective) / k_loss);
   if (overhead > 0) segments = std::min(segments, k_overhead * moved / port.bandwidth / overhead);
   if (reduces(shape.collective)) segments = std::max<double>(segments, k_fewest_that_reduce);

@@ -124,8 +124,8 @@ class ForestSchedule {
         shape_{Collective::allgather, topology.hosts(), static_cast<Chunk>(forest.achieved.trees), 0} {}
 
   Schedule run(Rank root) {
-    const bool forwards = collective_ != Collective::reduce_scatter && collective_ != Collective::reduce;
-    const bool backwards = reduces(collective_);
+    const bool forwards = row(collective_).spreads;
+    const bool backwards = row(collective_).combines;
     std::vector<std::size_t> numbers_out, numbers_in;
     if (forwards) numbers_out = add_routes(forest_.out.routes, root);
     if (backwards) numbers_in = add_routes(routes_backwards(topology_, forest_), root);
@@ -142,8 +142,8 @@ class ForestSchedule {
     const Step steps = backwards ? steps_of(in, root) : 0;
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
       const auto at = static_cast<std::size_t>(rank);
-      schedule.programs.push_back(
-          derived(forwards ? &out_programs[at] : nullptr, backwards ? &in_programs[at] : nullptr, root, steps));
+      schedule.programs.push_back(from_allgathers(collective_, root, forwards ? &out_programs[at] : nullptr,
+                                                  backwards ? &in_programs[at] : nullptr, steps));
     }
     schedule.shape = schedule.programs.front().shape();
     schedule.routes = std::move(table_).with_layers(topology_);
@@ -155,7 +155,7 @@ class ForestSchedule {
   bool is_used(const Tree& tree, Rank root) const { return !rooted(collective_) || tree.root == root; }
 
   std::vector<std::size_t> add_routes(const std::vector<Route>& routes, Rank root) {
-    const bool is_in = collective_ == Collective::reduce;
+    const bool is_in = !row(collective_).spreads;
     std::vector<bool> used(routes.size(), !rooted(collective_));
     const Packing& packing = is_in && !forest_.in.trees.empty() ? forest_.in : forest_.out;
     for (const Tree& tree : packing.trees) {
@@ -185,24 +185,6 @@ class ForestSchedule {
     return steps;
   }
 
-  Program derived(const Program* forwards, const Program* backwards, Rank root, Step steps) const {
-    switch (collective_) {
-      case Collective::allgather:
-        return *forwards;
-      case Collective::reduce_scatter:
-        return reduce_scatter_from(*backwards, steps);
-      case Collective::allreduce:
-        return allreduce_from(*backwards, *forwards, steps);
-      case Collective::bcast:
-        return bcast_from(*forwards, root);
-      case Collective::reduce:
-        return reduce_from(bcast_from(*backwards, root), steps);
-      case Collective::alltoall:
-        break;
-    }
-    throw Error("trees do not make an alltoall; expected another collective");
-  }
-
   const Topology& topology_;
   const Forest& forest_;
   Collective collective_;
@@ -213,7 +195,8 @@ class ForestSchedule {
 }  // namespace
 
 Schedule forest_schedule(const Topology& topology, const Forest& forest, Collective collective, Rank root) {
-  if (collective == Collective::alltoall) throw Error("trees do not make an alltoall; expected another collective");
+  if (!row(collective).made_of_trees())
+    throw Error(fmt::format("trees do not make {}; expected a collective that spreads or combines", name(collective)));
   if (topology.hosts() != forest.achieved.hosts)
     throw Error(
         fmt::format("{}: {} hosts, but the forest is of {}", topology.name(), topology.hosts(), forest.achieved.hosts));

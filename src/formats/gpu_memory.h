@@ -30,20 +30,13 @@ class GpuMemory {
   GpuMemory(const Shape& shape, Rank rank, bool in_place) : shape_(shape), rank_(rank), in_place_(in_place) {}
 
   /// Chunks of a buffer that mean something.
-  Chunk size(Memory memory) const {
-    const Chunk whole = rooted(shape_.collective) ? shape_.chunks : shape_.ranks * shape_.chunks;
-    const bool shard = (memory == Memory::input && shape_.collective == Collective::allgather) ||
-                       (memory == Memory::output && shape_.collective == Collective::reduce_scatter);
-    return shard && !in_place_ ? shape_.chunks : whole;
-  }
+  Chunk size(Memory memory) const { return holds_shard(memory) && !in_place_ ? shape_.chunks : shape_.whole(); }
 
   using Cell = std::int64_t;
   Cell cell(Memory memory, Chunk chunk) const {
     if (memory == Memory::scratch) return (Cell{2} << 40) + chunk;
     if (!in_place_) return (memory == Memory::input ? Cell{0} : Cell{1} << 40) + chunk;
-    const bool shard = (memory == Memory::input && shape_.collective == Collective::allgather) ||
-                       (memory == Memory::output && shape_.collective == Collective::reduce_scatter);
-    return (Cell{1} << 40) + chunk + (shard ? rank_ * shape_.chunks : 0);
+    return (Cell{1} << 40) + chunk + own_shard(memory);
   }
 
   /// Null when nothing has been written there.
@@ -85,16 +78,23 @@ class GpuMemory {
   }
 
  private:
+  bool holds_shard(Memory memory) const {
+    const CollectiveRow& row = colltopo::row(shape_.collective);
+    return memory != Memory::scratch && (memory == Memory::input ? row.input : row.output).holds == Holds::shard;
+  }
+  /// Where a buffer of one shard lies among all shards, in place.
+  Cell own_shard(Memory memory) const { return holds_shard(memory) ? Cell{rank_} * shape_.chunks : 0; }
+
   /// The input chunk that a cell holds before anything is written to it; -1: none.
   Chunk first_value(Cell cell) const {
     Cell chunk = cell - (in_place_ ? Cell{1} << 40 : 0);
-    if (in_place_ && shape_.collective == Collective::allgather) chunk -= Cell{rank_} * shape_.chunks;
+    if (in_place_) chunk -= own_shard(Memory::input);
     return chunk >= 0 && chunk < shape_.input_chunks(rank_) ? static_cast<Chunk>(chunk) : -1;
   }
   /// The output chunk that a cell is in the end; -1: none.
   Chunk output_chunk(Cell cell) const {
     Cell chunk = cell - (Cell{1} << 40);
-    if (in_place_ && shape_.collective == Collective::reduce_scatter) chunk -= Cell{rank_} * shape_.chunks;
+    if (in_place_) chunk -= own_shard(Memory::output);
     return chunk >= 0 && chunk < shape_.output_chunks(rank_) ? static_cast<Chunk>(chunk) : -1;
   }
 

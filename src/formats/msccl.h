@@ -6,6 +6,7 @@
 // GPU; where it must wait for more, `nop` steps before it do.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -38,6 +39,19 @@ constexpr bool reads_source(StepType type) { return type == StepType::send || ty
 constexpr bool writes_target(StepType type) {
   return type != StepType::nop && type != StepType::send && type != StepType::recv_reduce_send;
 }
+
+/// The collectives that the runtimes have, and what they call them.
+struct NamedCollective {
+  Collective collective;
+  std::string_view name, in_rccl;
+};
+inline constexpr std::array<NamedCollective, 6> k_named_collectives = {
+    {{Collective::alltoall, "alltoall", "alltoall"},
+     {Collective::allgather, "allgather", "allgather"},
+     {Collective::reduce_scatter, "reduce_scatter", "reducescatter"},
+     {Collective::allreduce, "allreduce", "allreduce"},
+     {Collective::bcast, "broadcast", "broadcast"},
+     {Collective::reduce, "reduce", "reduce"}}};
 
 /// By the letters of the XML.
 enum class Memory : std::uint8_t { input, output, scratch };

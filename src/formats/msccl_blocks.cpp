@@ -274,7 +274,7 @@ class Writing {
   /// MSCCL's broadcast gives the root its output too; ours, as MPI's, has none there.
   void copy_of_root(const Program& program) {
     const Shape& shape = schedule_.shape;
-    if (shape.collective != Collective::bcast || program.rank() != shape.root) return;
+    if (!row(shape.collective).one_buffer || program.rank() != shape.root) return;
     gpu(program.rank()).copy_input();
   }
 
@@ -292,8 +292,7 @@ Algorithm in_blocks(const Schedule& schedule, Grouping grouping, bool in_place) 
   Algorithm algorithm;
   algorithm.name = schedule.name;
   algorithm.collective = schedule.shape.collective;
-  algorithm.chunks =
-      rooted(schedule.shape.collective) ? schedule.shape.chunks : schedule.shape.ranks * schedule.shape.chunks;
+  algorithm.chunks = schedule.shape.whole();
   algorithm.in_place = in_place;
   algorithm.gpus = Writing(schedule, grouping, in_place).gpus();
   return algorithm;

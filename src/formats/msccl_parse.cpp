@@ -35,18 +35,6 @@ constexpr std::array<NamedType, 10> k_types = {{{"nop", StepType::nop},
                                                 {"rrc", StepType::recv_reduce_copy},
                                                 {"rrcs", StepType::recv_reduce_copy_send}}};
 
-struct NamedCollective {
-  std::string_view name;
-  Collective collective;
-};
-constexpr std::array<NamedCollective, 7> k_named_collectives = {{{"alltoall", Collective::alltoall},
-                                                                 {"allgather", Collective::allgather},
-                                                                 {"reduce_scatter", Collective::reduce_scatter},
-                                                                 {"reducescatter", Collective::reduce_scatter},
-                                                                 {"allreduce", Collective::allreduce},
-                                                                 {"broadcast", Collective::bcast},
-                                                                 {"reduce", Collective::reduce}}};
-
 class Parser {
  public:
   explicit Parser(const Source& source) : document_(source, "algo") {}
@@ -79,7 +67,7 @@ class Parser {
   Collective collective(pugi::xml_node algo) const {
     const std::string name = document_.text(algo, "coll");
     for (const NamedCollective& known : k_named_collectives)
-      if (known.name == name) return known.collective;
+      if (known.name == name || known.in_rccl == name) return known.collective;
     throw document_.error(
         algo, fmt::format("coll={}: what must come out of it is not known; expected allgather, reduce_scatter, "
                           "allreduce, alltoall, broadcast or reduce",

@@ -301,7 +301,7 @@ class Placement {
 
 /// The rank that has, or gets, the vector: alone in receiving, or sending, nothing.
 Rank root_of(const Algorithm& algorithm, const std::string& file) {
-  const bool spreads = algorithm.collective == Collective::bcast;
+  const bool spreads = row(algorithm.collective).spreads;
   std::vector<Rank> roots;
   for (Rank rank = 0; rank < static_cast<Rank>(algorithm.gpus.size()); ++rank) {
     bool plain = true;
@@ -324,7 +324,7 @@ Shape shape_of(const Algorithm& algorithm, const std::string& file, Chunk& split
     return shape;
   }
   constexpr std::int64_t k_most = 1 << 24;
-  if (algorithm.collective == Collective::allreduce) {
+  if (!row(algorithm.collective).counts_shards()) {
     const std::int64_t chunks = std::lcm(std::int64_t{algorithm.chunks}, std::int64_t{ranks});
     if (chunks > k_most)
       throw Error(fmt::format("{}: nchunksperloop {} for {} gpus: {} chunks are needed; expected at most {}", file,

@@ -42,9 +42,10 @@ std::string_view name_of(StepType type) {
 char letter_of(Memory memory) { return memory == Memory::input ? 'i' : memory == Memory::output ? 'o' : 's'; }
 
 std::string_view name_of(Collective collective, bool rccl) {
-  if (collective == Collective::bcast) return "broadcast";
-  if (collective == Collective::reduce_scatter && rccl) return "reducescatter";
-  return name(collective);
+  for (const NamedCollective& known : k_named_collectives)
+    if (known.collective == collective) return rccl ? known.in_rccl : known.name;
+  throw Error(fmt::format("MSCCL has no {}; expected allgather, reduce_scatter, allreduce, alltoall, bcast or reduce",
+                          name(collective)));
 }
 
 // The runtimes' parsers know no escapes and have little room for a value.

@@ -120,8 +120,7 @@ std::string oneccl_xml(const Schedule& schedule) {
     for (std::size_t i = 0; i < program.size(); ++i) channels = std::max(channels, program.op(i).lane + 1);
   const Shape& shape = schedule.shape;
   std::string text = fmt::format("<algo name=\"{}\" coll=\"{}\" nranks=\"{}\" nchunks=\"{}\" nchannels=\"{}\"{}>\n",
-                                 escaped(schedule.name), name(shape.collective), shape.ranks,
-                                 rooted(shape.collective) ? shape.chunks : shape.ranks * shape.chunks, channels,
+                                 escaped(schedule.name), name(shape.collective), shape.ranks, shape.whole(), channels,
                                  rooted(shape.collective) ? fmt::format(" root=\"{}\"", shape.root) : "");
   const auto match = matches(schedule);
   for (Rank rank = 0; rank < shape.ranks; ++rank)

@@ -31,8 +31,8 @@ void add_routes(std::vector<Route>& routes, const SpanningTree& tree, std::span<
 std::vector<Route> ring_routes(Collective collective, const SpanningTree& tree, std::span<const Rank> order) {
   std::vector<Route> routes;
   if (order.size() < 2) return routes;
-  if (collective != Collective::reduce_scatter) add_routes(routes, tree, order, false);
-  if (collective != Collective::allgather) add_routes(routes, tree, order, true);
+  if (row(collective).spreads) add_routes(routes, tree, order, false);
+  if (row(collective).combines) add_routes(routes, tree, order, true);
   const auto ends = [](const Route& route) { return std::pair(route.source, route.target); };
   std::sort(routes.begin(), routes.end(), [&](const Route& a, const Route& b) { return ends(a) < ends(b); });
   // On a ring of two both directions are the same pairs.
@@ -128,8 +128,7 @@ RingFacts facts_of(const SpanningTree& tree, std::span<const Rank> order) {
 
 Schedule ring_schedule(std::string name, Collective collective, const Topology& topology, const SpanningTree& tree,
                        std::span<const Rank> order) {
-  if (collective != Collective::allgather && collective != Collective::reduce_scatter &&
-      collective != Collective::allreduce)
+  if (!row(collective).made_of_trees() || rooted(collective))
     throw Error(fmt::format("{} does not do {}; it does: allgather reduce_scatter allreduce", name,
                             colltopo::name(collective)));
   const Shape shape{collective, topology.hosts(), 1, 0};

@@ -10,23 +10,24 @@ namespace colltopo {
 
 class Cells {
  public:
-  /// `in_place`: input lies in output at Shape::in_place_offset (and, for reduce_scatter, reaches beyond it).
+  /// `in_place`: input lies in output at Shape::in_place_offset (and may reach beyond it), or output in input.
   Cells(const Shape& shape, Rank rank, Chunk scratch, bool in_place) {
     const Chunk inputs = shape.input_chunks(rank), outputs = shape.output_chunks(rank);
     const Chunk offset = shape.in_place_offset(rank);
-    input_ = in_place ? offset : outputs;
-    scratch_ = in_place ? std::max(outputs, offset + inputs) : inputs + outputs;
+    input_ = in_place ? std::max(offset, 0) : outputs;
+    output_ = in_place ? std::max(-offset, 0) : 0;
+    scratch_ = in_place ? std::max(output_ + outputs, input_ + inputs) : inputs + outputs;
     size_ = static_cast<std::size_t>(scratch_) + static_cast<std::size_t>(scratch);
   }
 
   std::size_t size() const { return size_; }
   std::size_t at(Buffer buffer, Chunk chunk) const {
-    const Chunk base = buffer == Buffer::input ? input_ : buffer == Buffer::output ? 0 : scratch_;
+    const Chunk base = buffer == Buffer::input ? input_ : buffer == Buffer::output ? output_ : scratch_;
     return static_cast<std::size_t>(base) + static_cast<std::size_t>(chunk);
   }
 
  private:
-  Chunk input_ = 0, scratch_ = 0;
+  Chunk input_ = 0, output_ = 0, scratch_ = 0;
   std::size_t size_ = 0;
 };
 

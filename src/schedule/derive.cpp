@@ -233,6 +233,31 @@ Program reduce_from(const Program& bcast, Step steps) {
   return std::move(program).build();
 }
 
+Program gather_from(const Program& scatter, Step steps) {
+  require(scatter, Collective::scatter);
+  const Shape from = scatter.shape();
+  ProgramBuilder program({Collective::gather, from.ranks, from.chunks, from.root}, scatter.rank());
+  const auto turned = [](std::span<const Run> runs) {
+    Runs result(runs.begin(), runs.end());
+    for (Run& run : result)
+      run.buffer = run.buffer == Buffer::input    ? Buffer::output
+                   : run.buffer == Buffer::output ? Buffer::input
+                                                  : Buffer::scratch;
+    return result;
+  };
+  for (std::size_t i = scatter.size(); i-- > 0;) {
+    const Op op = scatter.op(i);
+    program.step(op.step == 0 ? steps : steps + 1 - op.step);
+    if (op.action == Action::send)
+      program.recv(turned(op.source), op.peer, op.lane);
+    else if (op.action == Action::recv)
+      program.send(turned(op.target), op.peer, op.lane);
+    else
+      program.copy(turned(op.target), turned(op.source));
+  }
+  return std::move(program).build();
+}
+
 Program bcast_from(const Program& allgather, Rank root) {
   require(allgather, Collective::allgather);
   const Shape from = allgather.shape();
@@ -256,6 +281,16 @@ Program bcast_from(const Program& allgather, Rank root) {
       program.recv(std::move(runs), op.peer, op.lane);
   }
   return std::move(program).build();
+}
+
+Program from_allgathers(Collective collective, Rank root, const Program* forwards, const Program* backwards,
+                        Step steps) {
+  const CollectiveRow& row = colltopo::row(collective);
+  if (row.combines && row.spreads) return allreduce_from(*backwards, *forwards, steps);
+  if (row.combines)
+    return row.rooted() ? reduce_from(bcast_from(*backwards, root), steps) : reduce_scatter_from(*backwards, steps);
+  if (row.spreads) return row.rooted() ? bcast_from(*forwards, root) : *forwards;
+  throw Error(fmt::format("an allgather does not make {}; expected a collective that spreads or combines", row.name));
 }
 
 }  // namespace colltopo

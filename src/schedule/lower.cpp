@@ -24,10 +24,10 @@ std::string words(const Transfer& t) {
 
 class Lowering {
  public:
-  Lowering(const Shape& shape, std::vector<Transfer> transfers) : shape_(shape), transfers_(std::move(transfers)) {
-    if (shape.collective != Collective::alltoall && shape.collective != Collective::allgather) {
-      throw Error(fmt::format("transfers lower to alltoall or allgather, not {}", name(shape.collective)));
-    }
+  Lowering(const Shape& shape, std::vector<Transfer> transfers)
+      : shape_(shape), row_(row(shape.collective)), transfers_(std::move(transfers)) {
+    if (row_.combines || !row_.counts_shards())
+      throw Error(fmt::format("transfers lower to collectives that move shards, such as alltoall, not {}", row_.name));
     std::ranges::sort(transfers_, {}, [](const Transfer& t) {
       return std::tuple(t.step, t.from, t.to, t.lane, t.origin, t.destination, t.chunk);
     });
@@ -54,10 +54,11 @@ class Lowering {
   }
 
  private:
-  bool alltoall() const { return shape_.collective == Collective::alltoall; }
+  /// Whether a rank has a shard for every destination, or one for all that are to get it.
+  bool sends_many() const { return row_.input.holds == Holds::shards; }
 
   Value value_of(const Transfer& t) const {
-    const Value shard = alltoall() ? Value{t.origin} * shape_.ranks + t.destination : t.origin;
+    const Value shard = sends_many() ? Value{t.origin} * shape_.ranks + t.destination : t.origin;
     return shard * shape_.chunks + t.chunk;
   }
 
@@ -65,7 +66,7 @@ class Lowering {
     const auto is_rank = [&](Rank r) { return r >= 0 && r < shape_.ranks; };
     for (const Transfer& t : transfers_) {
       const bool ends =
-          is_rank(t.from) && is_rank(t.to) && is_rank(t.origin) && (!alltoall() || is_rank(t.destination));
+          is_rank(t.from) && is_rank(t.to) && is_rank(t.origin) && (row_.spreads || is_rank(t.destination));
       if (!ends || t.from == t.to || t.step < 1 || t.chunk < 0 || t.chunk >= shape_.chunks || t.lane < 0) {
         throw Error(words(t) + fmt::format(": ranks must be different ones of 0..{}, steps from 1, chunks in 0..{}",
                                            shape_.ranks - 1, shape_.chunks - 1));
@@ -75,11 +76,15 @@ class Lowering {
 
   void copy_own_shards() {
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
-      const Chunk at = rank * shape_.chunks;
-      builder(rank).step(0).copy({{Buffer::input, alltoall() ? at : 0, shape_.chunks}},
-                                 {{Buffer::output, at, shape_.chunks}});
+      if (shape_.input_chunks(rank) == 0 || shape_.output_chunks(rank) == 0) continue;
+      builder(rank).step(0).copy({{Buffer::input, input_of(rank), shape_.chunks}},
+                                 {{Buffer::output, output_of(rank), shape_.chunks}});
     }
   }
+
+  /// First chunk of the shard for a destination, and of that from an origin.
+  Chunk input_of(Rank destination) const { return sends_many() ? destination * shape_.chunks : 0; }
+  Chunk output_of(Rank origin) const { return row_.output.holds == Holds::shards ? origin * shape_.chunks : 0; }
 
   void count_uses() {
     for (const Transfer& t : transfers_) ++departures_[{t.from, value_of(t)}];
@@ -88,7 +93,7 @@ class Lowering {
   // Where `rank` has a value before this step; throws when it does not.
   Run place(const Transfer& t) const {
     if (t.from == t.origin) {
-      return {Buffer::input, (alltoall() ? t.destination * shape_.chunks : 0) + t.chunk, 1};
+      return {Buffer::input, input_of(t.destination) + t.chunk, 1};
     }
     const auto& held = places_[static_cast<std::size_t>(t.from)];
     const auto found = held.find(value_of(t));
@@ -98,7 +103,7 @@ class Lowering {
 
   // Where an arriving value goes: to output at its destination, else to a scratch slot of its size class.
   Run home(const Transfer& t) {
-    if (!alltoall() || t.to == t.destination) return {Buffer::output, t.origin * shape_.chunks + t.chunk, 1};
+    if (row_.spreads || t.to == t.destination) return {Buffer::output, output_of(t.origin) + t.chunk, 1};
     const auto to = static_cast<std::size_t>(t.to), c = static_cast<std::size_t>(t.chunk);
     if (auto& slots = free_[to][c]; !slots.empty()) {
       const Chunk slot = slots.back();
@@ -155,6 +160,7 @@ class Lowering {
   ProgramBuilder& builder(Rank rank) { return builders_[static_cast<std::size_t>(rank)]; }
 
   Shape shape_;
+  const CollectiveRow& row_;
   std::vector<Transfer> transfers_;
   std::vector<ProgramBuilder> builders_;
   std::vector<std::unordered_map<Value, Run>> places_;  // [rank] value -> where it lies

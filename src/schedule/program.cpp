@@ -179,7 +179,7 @@ ProgramBuilder::ProgramBuilder(const Shape& shape, Rank rank) : shape_(shape) {
   }
   if (rank < 0 || rank >= shape.ranks) throw Error(fmt::format("rank {} is not in 0..{}", rank, shape.ranks - 1));
   if (shape.root < 0 || shape.root >= shape.ranks || (!rooted(shape.collective) && shape.root != 0)) {
-    throw Error(fmt::format("root {} of {} on {} ranks: must be a rank for bcast and reduce, else 0", shape.root,
+    throw Error(fmt::format("root {} of {} on {} ranks: must be a rank for collectives with a root, else 0", shape.root,
                             name(shape.collective), shape.ranks));
   }
   program_.shape_ = shape;

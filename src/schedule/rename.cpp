@@ -9,16 +9,9 @@ namespace colltopo {
 namespace {
 
 bool shards_belong_to_ranks(const Shape& shape, Buffer buffer) {
-  switch (shape.collective) {
-    case Collective::alltoall:
-      return buffer != Buffer::scratch;
-    case Collective::allgather:
-      return buffer == Buffer::output;
-    case Collective::reduce_scatter:
-      return buffer != Buffer::output;  // scratch slots have the size class of a shard's chunk
-    default:
-      return false;
-  }
+  const CollectiveRow& row = colltopo::row(shape.collective);
+  if (buffer == Buffer::scratch) return row.counts_shards() && row.classes_by_rank;  // slots are of a shard's classes
+  return (buffer == Buffer::input ? row.input : row.output).holds == Holds::shards;
 }
 
 /// Runs with every shard moved to where its new owner's lies.

@@ -20,6 +20,8 @@ struct shim_blocks {
 int shim_alltoall(struct shim_blocks input, struct shim_blocks output, MPI_Comm comm);
 int shim_allgather(struct shim_blocks input, struct shim_blocks output, MPI_Comm comm);
 int shim_bcast(struct shim_blocks output, int root, MPI_Comm comm);
+int shim_gather(struct shim_blocks input, struct shim_blocks output, int root, MPI_Comm comm);
+int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, MPI_Comm comm);
 
 /* The arguments that reductions share. */
 struct shim_operands {

@@ -57,7 +57,9 @@ int shim_run(void *owner, int collective, const colltopo_call *call)
         [COLLTOPO_REDUCE_SCATTER] = colltopo_reduce_scatter,
         [COLLTOPO_ALLREDUCE] = colltopo_allreduce,
         [COLLTOPO_BCAST] = colltopo_bcast,
-        [COLLTOPO_REDUCE] = colltopo_reduce};
+        [COLLTOPO_REDUCE] = colltopo_reduce,
+        [COLLTOPO_GATHER] = colltopo_gather,
+        [COLLTOPO_SCATTER] = colltopo_scatter};
     int status;
 
     communicator->abandoned = false;
@@ -116,64 +118,83 @@ static void *must_find(const char *name)
         input, output, (MPI_Datatype)type, (MPI_Op)op \
     }
 
-/* The seven, with counts of type `count`; `counts` is the member of struct shim_counts that has its type. MPI 4's forms
- * end in _c and count in 64 bits. */
-#define THE_SEVEN(suffix, count, counts)                                                                             \
-    INTERPOSED(Alltoall##suffix, (const void *input, count send_count, shim_handle send_type, void *output,          \
-                                  count recv_count, shim_handle recv_type, shim_handle comm))                        \
-    {                                                                                                                \
-        SERVE(shim_alltoall((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                     \
-                            (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm));  \
-        PASS_THROUGH(Alltoall##suffix, (const void *, count, shim_handle, void *, count, shim_handle, shim_handle),  \
-                     (input, send_count, send_type, output, recv_count, recv_type, comm));                           \
-    }                                                                                                                \
-    INTERPOSED(Allgather##suffix, (const void *input, count send_count, shim_handle send_type, void *output,         \
-                                   count recv_count, shim_handle recv_type, shim_handle comm))                       \
-    {                                                                                                                \
-        SERVE(shim_allgather((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                    \
-                             (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm)); \
-        PASS_THROUGH(Allgather##suffix, (const void *, count, shim_handle, void *, count, shim_handle, shim_handle), \
-                     (input, send_count, send_type, output, recv_count, recv_type, comm));                           \
-    }                                                                                                                \
-    INTERPOSED(Bcast##suffix, (void *buffer, count number, shim_handle type, int root, shim_handle comm))            \
-    {                                                                                                                \
-        SERVE(shim_bcast((struct shim_blocks){buffer, number, (MPI_Datatype)type, 0}, root, (MPI_Comm)comm));        \
-        PASS_THROUGH(Bcast##suffix, (void *, count, shim_handle, int, shim_handle),                                  \
-                     (buffer, number, type, root, comm));                                                            \
-    }                                                                                                                \
-    INTERPOSED(Allreduce##suffix,                                                                                    \
-               (const void *input, void *output, count number, shim_handle type, shim_handle op, shim_handle comm))  \
-    {                                                                                                                \
-        SERVE(shim_allreduce(OPERANDS, number, (MPI_Comm)comm));                                                     \
-        PASS_THROUGH(Allreduce##suffix, (const void *, void *, count, shim_handle, shim_handle, shim_handle),        \
-                     (input, output, number, type, op, comm));                                                       \
-    }                                                                                                                \
-    INTERPOSED(Reduce##suffix, (const void *input, void *output, count number, shim_handle type, shim_handle op,     \
-                                int root, shim_handle comm))                                                         \
-    {                                                                                                                \
-        SERVE(shim_reduce(OPERANDS, number, root, (MPI_Comm)comm));                                                  \
-        PASS_THROUGH(Reduce##suffix, (const void *, void *, count, shim_handle, shim_handle, int, shim_handle),      \
-                     (input, output, number, type, op, root, comm));                                                 \
-    }                                                                                                                \
-    INTERPOSED(Reduce_scatter##suffix, (const void *input, void *output, const count *numbers, shim_handle type,     \
-                                        shim_handle op, shim_handle comm))                                           \
-    {                                                                                                                \
-        SERVE(shim_reduce_scatter(OPERANDS, (struct shim_counts){.counts = numbers}, (MPI_Comm)comm));               \
-        PASS_THROUGH(Reduce_scatter##suffix,                                                                         \
-                     (const void *, void *, const count *, shim_handle, shim_handle, shim_handle),                   \
-                     (input, output, numbers, type, op, comm));                                                      \
-    }                                                                                                                \
-    INTERPOSED(Reduce_scatter_block##suffix,                                                                         \
-               (const void *input, void *output, count number, shim_handle type, shim_handle op, shim_handle comm))  \
-    {                                                                                                                \
-        SERVE(shim_reduce_scatter_block(OPERANDS, number, (MPI_Comm)comm));                                          \
-        PASS_THROUGH(Reduce_scatter_block##suffix,                                                                   \
-                     (const void *, void *, count, shim_handle, shim_handle, shim_handle),                           \
-                     (input, output, number, type, op, comm));                                                       \
+/* All of them, with counts of type `count`; `counts` is the member of struct shim_counts that has its type. MPI 4's
+ * forms end in _c and count in 64 bits. */
+#define THE_COLLECTIVES(suffix, count, counts)                                                                         \
+    INTERPOSED(Alltoall##suffix, (const void *input, count send_count, shim_handle send_type, void *output,            \
+                                  count recv_count, shim_handle recv_type, shim_handle comm))                          \
+    {                                                                                                                  \
+        SERVE(shim_alltoall((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                       \
+                            (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm));    \
+        PASS_THROUGH(Alltoall##suffix, (const void *, count, shim_handle, void *, count, shim_handle, shim_handle),    \
+                     (input, send_count, send_type, output, recv_count, recv_type, comm));                             \
+    }                                                                                                                  \
+    INTERPOSED(Allgather##suffix, (const void *input, count send_count, shim_handle send_type, void *output,           \
+                                   count recv_count, shim_handle recv_type, shim_handle comm))                         \
+    {                                                                                                                  \
+        SERVE(shim_allgather((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                      \
+                             (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, (MPI_Comm)comm));   \
+        PASS_THROUGH(Allgather##suffix, (const void *, count, shim_handle, void *, count, shim_handle, shim_handle),   \
+                     (input, send_count, send_type, output, recv_count, recv_type, comm));                             \
+    }                                                                                                                  \
+    INTERPOSED(Bcast##suffix, (void *buffer, count number, shim_handle type, int root, shim_handle comm))              \
+    {                                                                                                                  \
+        SERVE(shim_bcast((struct shim_blocks){buffer, number, (MPI_Datatype)type, 0}, root, (MPI_Comm)comm));          \
+        PASS_THROUGH(Bcast##suffix, (void *, count, shim_handle, int, shim_handle),                                    \
+                     (buffer, number, type, root, comm));                                                              \
+    }                                                                                                                  \
+    INTERPOSED(Gather##suffix, (const void *input, count send_count, shim_handle send_type, void *output,              \
+                                count recv_count, shim_handle recv_type, int root, shim_handle comm))                  \
+    {                                                                                                                  \
+        SERVE(shim_gather((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                         \
+                          (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, root,                  \
+                          (MPI_Comm)comm));                                                                            \
+        PASS_THROUGH(Gather##suffix, (const void *, count, shim_handle, void *, count, shim_handle, int, shim_handle), \
+                     (input, send_count, send_type, output, recv_count, recv_type, root, comm));                       \
+    }                                                                                                                  \
+    INTERPOSED(Scatter##suffix, (const void *input, count send_count, shim_handle send_type, void *output,             \
+                                 count recv_count, shim_handle recv_type, int root, shim_handle comm))                 \
+    {                                                                                                                  \
+        SERVE(shim_scatter((struct shim_blocks){input, send_count, (MPI_Datatype)send_type, 0},                        \
+                           (struct shim_blocks){output, recv_count, (MPI_Datatype)recv_type, 0}, root,                 \
+                           (MPI_Comm)comm));                                                                           \
+        PASS_THROUGH(Scatter##suffix,                                                                                  \
+                     (const void *, count, shim_handle, void *, count, shim_handle, int, shim_handle),                 \
+                     (input, send_count, send_type, output, recv_count, recv_type, root, comm));                       \
+    }                                                                                                                  \
+    INTERPOSED(Allreduce##suffix,                                                                                      \
+               (const void *input, void *output, count number, shim_handle type, shim_handle op, shim_handle comm))    \
+    {                                                                                                                  \
+        SERVE(shim_allreduce(OPERANDS, number, (MPI_Comm)comm));                                                       \
+        PASS_THROUGH(Allreduce##suffix, (const void *, void *, count, shim_handle, shim_handle, shim_handle),          \
+                     (input, output, number, type, op, comm));                                                         \
+    }                                                                                                                  \
+    INTERPOSED(Reduce##suffix, (const void *input, void *output, count number, shim_handle type, shim_handle op,       \
+                                int root, shim_handle comm))                                                           \
+    {                                                                                                                  \
+        SERVE(shim_reduce(OPERANDS, number, root, (MPI_Comm)comm));                                                    \
+        PASS_THROUGH(Reduce##suffix, (const void *, void *, count, shim_handle, shim_handle, int, shim_handle),        \
+                     (input, output, number, type, op, root, comm));                                                   \
+    }                                                                                                                  \
+    INTERPOSED(Reduce_scatter##suffix, (const void *input, void *output, const count *numbers, shim_handle type,       \
+                                        shim_handle op, shim_handle comm))                                             \
+    {                                                                                                                  \
+        SERVE(shim_reduce_scatter(OPERANDS, (struct shim_counts){.counts = numbers}, (MPI_Comm)comm));                 \
+        PASS_THROUGH(Reduce_scatter##suffix,                                                                           \
+                     (const void *, void *, const count *, shim_handle, shim_handle, shim_handle),                     \
+                     (input, output, numbers, type, op, comm));                                                        \
+    }                                                                                                                  \
+    INTERPOSED(Reduce_scatter_block##suffix,                                                                           \
+               (const void *input, void *output, count number, shim_handle type, shim_handle op, shim_handle comm))    \
+    {                                                                                                                  \
+        SERVE(shim_reduce_scatter_block(OPERANDS, number, (MPI_Comm)comm));                                            \
+        PASS_THROUGH(Reduce_scatter_block##suffix,                                                                     \
+                     (const void *, void *, count, shim_handle, shim_handle, shim_handle),                             \
+                     (input, output, number, type, op, comm));                                                         \
     }
 
-THE_SEVEN(, int, ints)
+THE_COLLECTIVES(, int, ints)
 #if MPI_VERSION >= 4
 _Static_assert(sizeof(MPI_Count) == sizeof(long long), "counts of MPI 4 are passed as long long");
-THE_SEVEN(_c, long long, large)
+THE_COLLECTIVES(_c, long long, large)
 #endif

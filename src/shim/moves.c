@@ -1,4 +1,4 @@
-/* Alltoall, allgather and bcast: data that moves as it is.
+/* Alltoall, allgather, bcast, gather and scatter: data that moves as it is.
  *
  * Ranks may describe the same data by different datatypes, so the algorithm follows from the bytes of a block alone,
  * and what is not plain bytes is packed. A rank packs only after asking whether the call is served: elsewhere the data
@@ -114,7 +114,7 @@ static int run_packed(struct shim_communicator *communicator, const struct move 
 
 static int run_move(struct shim_communicator *communicator, const struct move *move, colltopo_call *call)
 {
-    const bool has_input = move->input.blocks > 0;
+    const bool has_input = move->input.blocks > 0, has_output = move->output.blocks > 0;
     const struct shell_layout output = shim_layout_of(move->output.type);
     const struct shell_layout input =
         has_input ? shim_layout_of(move->input.type) : (struct shell_layout){.in_order = true};
@@ -130,12 +130,12 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
     call->count = bytes >> shell_granule(bytes);
     call->input = has_input ? move->input.buffer : NULL;
     call->output = (void *)move->output.buffer;
-    plain = output.in_order && input.in_order;
+    plain = (!has_output || output.in_order) && input.in_order;
     if (!(plain && shim_has_served(communicator)) && !shim_serves(communicator, move->collective, call)) {
         return COLLTOPO_DECLINED;
     }
     status = plain ? shim_run(communicator, move->collective, call)
-                   : run_packed(communicator, move, call, input.in_order, output.in_order);
+                   : run_packed(communicator, move, call, input.in_order, !has_output || output.in_order);
     return shim_answer(status, communicator->comm);
 }
 
@@ -192,4 +192,62 @@ int shim_bcast(struct shim_blocks output, int root, MPI_Comm comm)
     move.blocks_held = root == communicator->rank ? 1 : 0;
     move.output_changes = root != communicator->rank;
     return run_move(communicator, &move, &call);
+}
+
+/* Gather and scatter. What only the root has, MPI does not look at elsewhere: a side without blocks has the count and
+ * datatype of the other. In place the root gives one buffer, which holds its own block too. */
+static int hand_out(struct shim_communicator *communicator, struct move *move, bool in_place, int root)
+{
+    colltopo_call call = {.in_place = in_place, .root = root};
+
+    if (is_wrong(&move->input) || is_wrong(&move->output)) {
+        return COLLTOPO_DECLINED;
+    }
+    move->output_changes = move->output.blocks > 0;
+    if (in_place && move->output_changes) {
+        move->first_held = (size_t)root;
+        move->blocks_held = 1;
+    }
+    return run_move(communicator, move, &call);
+}
+
+static struct shim_blocks none_like(struct shim_blocks other)
+{
+    return (struct shim_blocks){NULL, other.count, other.type, 0};
+}
+
+int shim_gather(struct shim_blocks input, struct shim_blocks output, int root, MPI_Comm comm)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    struct move move = {.collective = COLLTOPO_GATHER};
+    bool is_root, in_place;
+
+    if (communicator == NULL || root < 0 || root >= communicator->ranks) {
+        return COLLTOPO_DECLINED;
+    }
+    is_root = root == communicator->rank;
+    in_place = is_root && input.buffer == MPI_IN_PLACE;
+    input.blocks = 1;
+    output.blocks = (size_t)communicator->ranks;
+    move.input = in_place ? none_like(output) : input;
+    move.output = is_root ? output : none_like(input);
+    return hand_out(communicator, &move, in_place, root);
+}
+
+int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, MPI_Comm comm)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    struct move move = {.collective = COLLTOPO_SCATTER};
+    bool is_root, in_place;
+
+    if (communicator == NULL || root < 0 || root >= communicator->ranks) {
+        return COLLTOPO_DECLINED;
+    }
+    is_root = root == communicator->rank;
+    in_place = is_root && output.buffer == MPI_IN_PLACE;
+    input.blocks = (size_t)communicator->ranks;
+    output.blocks = 1;
+    move.input = is_root ? input : none_like(output);
+    move.output = in_place ? none_like(input) : output;
+    return hand_out(communicator, &move, in_place, root);
 }

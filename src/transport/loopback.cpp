@@ -146,6 +146,7 @@ std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const
   std::vector<std::unique_ptr<Execution>> executions;
   std::vector<std::vector<std::byte>> arenas;
   std::vector<std::vector<std::byte>> outputs(ranks);
+  std::vector<std::ptrdiff_t> before_output(ranks, 0);  // in place, where output lies in input
   for (Rank rank = 0; rank < shape.ranks; ++rank) {
     const auto r = static_cast<std::size_t>(rank);
     bounds.push_back(std::make_unique<Bound>(
@@ -158,11 +159,15 @@ std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const
     outputs[r].assign(layout.output_bytes(rank), std::byte{0xA5});
     Call call{inputs[r].data(), outputs[r].data(), run.reduce, run.reduce_context};
     if (run.in_place) {
-      const std::size_t offset = shape.collective == Collective::allgather ? r * layout.input_bytes(rank) : 0;
-      outputs[r].resize(std::max(outputs[r].size(), offset + inputs[r].size()), std::byte{0xA5});
-      std::ranges::copy(inputs[r], outputs[r].begin() + static_cast<std::ptrdiff_t>(offset));
-      call.output = outputs[r].data();
-      call.input = call.output + offset;
+      const std::ptrdiff_t offset = layout.in_place_bytes(rank);
+      const std::ptrdiff_t input = std::max<std::ptrdiff_t>(offset, 0);
+      before_output[r] = std::max<std::ptrdiff_t>(-offset, 0);
+      outputs[r].resize(std::max(static_cast<std::size_t>(before_output[r]) + outputs[r].size(),
+                                 static_cast<std::size_t>(input) + inputs[r].size()),
+                        std::byte{0xA5});
+      std::ranges::copy(inputs[r], outputs[r].begin() + input);
+      call.output = outputs[r].data() + before_output[r];
+      call.input = outputs[r].data() + input;
     }
     executions[r]->start(*bounds[r], wires.endpoint(rank), arenas[r].data(), call);
   }
@@ -199,6 +204,7 @@ std::vector<std::vector<std::byte>> run_loopback(const Schedule& schedule, const
   for (std::size_t r = 0; r < ranks; ++r) {
     if (executions[r]->status() != 0)
       throw Error(fmt::format("rank {} ended with code {}", r, executions[r]->status()));
+    outputs[r].erase(outputs[r].begin(), outputs[r].begin() + before_output[r]);
     outputs[r].resize(layout.output_bytes(static_cast<Rank>(r)));
   }
   return outputs;

@@ -509,7 +509,7 @@ explain() {
   slow=$("$colltopo" explain alltoall --ranks 8 --bytes 8 --set latency_network=1ms --json | grep -m1 '"seconds"')
   fast=$("$colltopo" explain alltoall --ranks 8 --bytes 8 --json | grep -m1 '"seconds"')
   [ "$slow" != "$fast" ] || fail '--set latency_network makes no difference'
-  expect_one_line 2 "collective 'gather' is unknown; expected one of: alltoall" explain gather --ranks 8 --bytes 8
+  expect_one_line 2 "collective 'alltoallx' is unknown; expected one of: alltoall" explain alltoallx --ranks 8 --bytes 8
   expect_one_line 2 'ranks 0; expected 1..' explain alltoall --ranks 0 --bytes 8
   expect_one_line 2 'torus:4x4 has 16 hosts; 8 ranks with 1 per node need 8' explain alltoall --ranks 8 --bytes 8 --on torus:4x4
   expect_one_line 2 "there is no setting 'speed'" explain alltoall --ranks 8 --bytes 8 --set speed=9
@@ -560,7 +560,7 @@ bad_parameters() {
   expect_one_line 2 'radix 1.*2' generate tra ring:8 --radix 1
   expect 0 'radix=8' generate tra ring:8 --radix 9
   expect 0 'groups=3 up-to=3' generate tra2 ring:8 --group 3
-  expect_one_line 2 "collective 'gather' is unknown; expected one of: alltoall allgather" generate ring ring:8 -c gather
+  expect_one_line 2 "collective 'gathers' is unknown; expected one of: alltoall allgather" generate ring ring:8 -c gathers
   expect_one_line 2 'tra does not do allreduce; it does: alltoall' generate tra ring:8 -c allreduce
   expect_one_line 2 'root 8; expected a rank in 0..7' generate binomial ring:8 -c bcast --root 8
   expect_one_line 2 'root 1; expected none: alltoall has no root' generate tra ring:8 --root 1

@@ -102,9 +102,12 @@ inline std::size_t input_elements(const Shape& shape, const Trial& trial, Rank r
     case Collective::allgather:
     case Collective::allreduce:
     case Collective::reduce:
+    case Collective::gather:
       return trial.count;
     case Collective::bcast:
       return rank == shape.root ? trial.count : 0;
+    case Collective::scatter:
+      return rank == shape.root ? elements_before(trial, shape.ranks) : 0;
   }
   return 0;
 }
@@ -133,9 +136,17 @@ inline Elements expected_output(const Shape& shape, const Trial& trial, const st
         for (std::size_t i = 0; i < own; ++i) output.push_back(input[static_cast<std::size_t>(rank) * trial.count + i]);
       }
       break;
+    case Collective::gather:
+      if (rank != shape.root) break;
+      [[fallthrough]];
     case Collective::allgather:
       for (const Elements& input : inputs) output.insert(output.end(), input.begin(), input.end());
       break;
+    case Collective::scatter: {
+      const Elements& all = inputs[static_cast<std::size_t>(shape.root)];
+      for (std::size_t i = 0; i < own; ++i) output.push_back(all[static_cast<std::size_t>(rank) * own + i]);
+      break;
+    }
     case Collective::reduce_scatter:
       for (std::size_t i = 0; i < own; ++i) {
         output.push_back(reduced(inputs, trial.reduction, elements_before(trial, rank) + i));

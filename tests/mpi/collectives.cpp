@@ -151,6 +151,46 @@ void bcast(Place& place, std::size_t count, int root) {
   if (count > 0) ++place.calls;
 }
 
+// What only the root has is null elsewhere, and its count and type are of no meaning there.
+template <class T>
+void gather(Place& place, std::size_t count, bool in_place, int root) {
+  const bool is_root = place.rank == root, is_in_place = in_place && is_root;
+  const auto ranks = static_cast<std::size_t>(place.ranks);
+  Buffer<T> out(count), in(is_root ? ranks * count : 0);
+  T* const own = is_in_place ? in.data() + static_cast<std::size_t>(root) * count : out.data();
+  for (std::size_t i = 0; i < count; ++i) own[i] = small_value<T>(place.rank, 0, i);
+  MPI_Gather(is_in_place ? MPI_IN_PLACE : out.data(), is_in_place ? 0 : static_cast<int>(count), type_of<T>(),
+             is_root ? in.data() : nullptr, is_root ? static_cast<int>(count) : -1,
+             is_root ? type_of<T>() : MPI_DATATYPE_NULL, root, place.comm);
+  for (std::size_t from = 0; is_root && from < ranks; ++from) {
+    for (std::size_t i = 0; i < count; ++i) {
+      same("gather", place, in[from * count + i], small_value<T>(static_cast<int>(from), 0, i), i, count);
+    }
+  }
+  untouched("gather", place, in, count);
+  if (count > 0) ++place.calls;
+}
+
+template <class T>
+void scatter(Place& place, std::size_t count, bool in_place, int root) {
+  const bool is_root = place.rank == root, is_in_place = in_place && is_root;
+  const auto ranks = static_cast<std::size_t>(place.ranks);
+  Buffer<T> out(is_root ? ranks * count : 0), in(count);
+  for (std::size_t to = 0; is_root && to < ranks; ++to) {
+    for (std::size_t i = 0; i < count; ++i) out[to * count + i] = small_value<T>(root, static_cast<int>(to), i);
+  }
+  MPI_Scatter(is_root ? out.data() : nullptr, is_root ? static_cast<int>(count) : -1,
+              is_root ? type_of<T>() : MPI_DATATYPE_NULL, is_in_place ? MPI_IN_PLACE : in.data(),
+              is_in_place ? 0 : static_cast<int>(count), type_of<T>(), root, place.comm);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!is_in_place) same("scatter", place, in[i], small_value<T>(root, place.rank, i), i, count);
+    const std::size_t own = static_cast<std::size_t>(root) * count + i;
+    if (is_root) same("scatter's input", place, out[own], small_value<T>(root, root, i), i, count);
+  }
+  untouched("scatter", place, in, count);
+  if (count > 0) ++place.calls;
+}
+
 // Shards of different sizes, some of them empty.
 template <class T>
 void reduce_scatter(Place& place, std::size_t count, bool in_place) {
@@ -203,6 +243,8 @@ void all_of_count(Place& place, std::size_t count) {
     for (const int root : {0, place.ranks - 1, place.ranks / 2}) {
       reduce<T>(place, count, in_place, root);
       bcast<T>(place, count, root);
+      gather<T>(place, count, in_place, root);
+      scatter<T>(place, count, in_place, root);
     }
   }
 }
@@ -214,16 +256,18 @@ struct Trial {
   std::string allreduce;
   std::string bcast;
   std::string reduce;
+  std::string gather;
+  std::string scatter;
   bool serves_all;  // at every number of ranks
 };
 
 void run(MPI_Comm world, const Trial& trial, bool few) {
   const Counter served("coll_topo_calls"), declined("coll_topo_fallbacks");
   expect(served.exists() && declined.exists(), "MPI_T variables of coll/topo: it was not loaded");
-  MPI_Comm comm =
-      with_settings(world, {"alltoall_algorithm", trial.alltoall, "allgather_algorithm", trial.allgather,
-                            "reduce_scatter_algorithm", trial.reduce_scatter, "allreduce_algorithm", trial.allreduce,
-                            "bcast_algorithm", trial.bcast, "reduce_algorithm", trial.reduce});
+  MPI_Comm comm = with_settings(
+      world, {"alltoall_algorithm", trial.alltoall, "allgather_algorithm", trial.allgather, "reduce_scatter_algorithm",
+              trial.reduce_scatter, "allreduce_algorithm", trial.allreduce, "bcast_algorithm", trial.bcast,
+              "reduce_algorithm", trial.reduce, "gather_algorithm", trial.gather, "scatter_algorithm", trial.scatter});
   Place place{comm, rank_in(comm), ranks_of(comm), trial.alltoall + " " + trial.allgather};
   const std::vector<std::size_t> counts =
       few ? std::vector<std::size_t>{1, 7, 5000} : std::vector<std::size_t>{0, 1, 2, 3, 7, 8, 13, 64, 1000, 5003};
@@ -261,12 +305,13 @@ int main(int argc, char** argv) {
   const std::string group = std::to_string(smallest_divisor(job.ranks));
   const std::string radix = std::to_string(job.ranks < 3 ? 2 : 3);
   const Trial trials[] = {
-      {"auto", "auto", "auto", "auto", "auto", "auto", false},
-      {"linear", "ring", "ring", "ring", "binomial", "binomial", true},
-      {"tra:radix=2", "bruck", "recursive-halving", "recursive-doubling", "scatter-allgather", "binomial", true},
-      {"tra2:group=" + group, "swing", "swing", "swing", "swing", "swing", true},
-      {"pairwise", "bucket", "bucket", "bucket", "binomial", "binomial", true},
-      {"tra:radix=" + radix, "recursive-doubling", "mirrored", "swing-latency", "auto", "auto", false},
+      {"auto", "auto", "auto", "auto", "auto", "auto", "auto", "auto", false},
+      {"linear", "ring", "ring", "ring", "binomial", "binomial", "binomial", "linear", true},
+      {"tra:radix=2", "bruck", "recursive-halving", "recursive-doubling", "scatter-allgather", "binomial", "linear",
+       "binomial", true},
+      {"tra2:group=" + group, "swing", "swing", "swing", "swing", "swing", "two-level", "two-level", true},
+      {"pairwise", "bucket", "bucket", "bucket", "binomial", "binomial", "binomial", "binomial", true},
+      {"tra:radix=" + radix, "recursive-doubling", "mirrored", "swing-latency", "auto", "auto", "auto", "auto", false},
   };
   for (const Trial& trial : trials) run(MPI_COMM_WORLD, trial, few);
   return job.verdict();

@@ -110,6 +110,76 @@ static void bcast(MPI_Comm comm)
     MPI_Type_free(&spread);
 }
 
+/* From and to every root: dense, into a layout with gaps, and in place. What only the root has is null elsewhere. */
+static void gather(MPI_Comm comm)
+{
+    int *out = malloc((size_t)(2 * ranks * count) * sizeof(int));
+    int in[count];
+    MPI_Datatype spread = spread_type();
+
+    for (int i = 0; i < count; ++i) {
+        in[i] = value(rank, 0, i);
+    }
+    for (int root = 0; root < ranks; ++root) {
+        const int is_root = rank == root;
+        memset(out, -1, (size_t)(2 * ranks * count) * sizeof(int));
+        SERVED(COLLTOPO_GATHER, MPI_Gather(in, count, MPI_INT, is_root ? out : NULL, is_root ? count : -1,
+                                           is_root ? MPI_INT : MPI_DATATYPE_NULL, root, comm));
+        for (int i = 0; is_root && i < ranks * count; ++i) {
+            CHECK(out[i] == value(i / count, 0, i % count), "gather to %d [%d] is %d", root, i, out[i]);
+        }
+        for (int in_place = 0; in_place < 2; ++in_place) {
+            memset(out, -1, (size_t)(2 * ranks * count) * sizeof(int));
+            for (int i = 0; is_root && in_place && i < count; ++i) {
+                out[2 * (root * count + i)] = in[i];
+            }
+            SERVED(COLLTOPO_GATHER,
+                   MPI_Gather(is_root && in_place ? MPI_IN_PLACE : in, count, MPI_INT, out, 1, spread, root, comm));
+            for (int i = 0; is_root && i < ranks * count; ++i) {
+                CHECK(out[2 * i] == value(i / count, 0, i % count), "gather spread [%d] is %d", i, out[2 * i]);
+                CHECK(out[2 * i + 1] == -1, "gather wrote into the gap after %d", i);
+            }
+            CHECK(is_root || out[0] == -1, "gather wrote on a rank that is not the root");
+        }
+    }
+    MPI_Type_free(&spread);
+    free(out);
+}
+
+static void scatter(MPI_Comm comm)
+{
+    int *in = malloc((size_t)(2 * ranks * count) * sizeof(int));
+    int out[2 * count];
+    MPI_Datatype spread = spread_type();
+
+    for (int root = 0; root < ranks; ++root) {
+        const int is_root = rank == root;
+        for (int i = 0; i < ranks * count; ++i) {
+            in[2 * i] = is_root ? value(root, i / count, i % count) : -2;
+            in[2 * i + 1] = -7;
+        }
+        for (int in_place = 0; in_place < 2; ++in_place) {
+            for (int i = 0; i < 2 * count; ++i) {
+                out[i] = -3;
+            }
+            SERVED(COLLTOPO_SCATTER,
+                   MPI_Scatter(is_root ? in : NULL, is_root ? 1 : -1, is_root ? spread : MPI_DATATYPE_NULL,
+                               is_root && in_place ? MPI_IN_PLACE : out, rank % 2 ? 1 : count,
+                               rank % 2 ? spread : MPI_INT, root, comm));
+            for (int i = 0; i < count && !(is_root && in_place); ++i) {
+                const int at = rank % 2 ? 2 * i : i;
+                CHECK(out[at] == value(root, rank, i), "scatter from %d [%d] is %d", root, i, out[at]);
+                CHECK(rank % 2 == 0 || out[at + 1] == -3, "scatter wrote into the gap after %d", i);
+            }
+            for (int i = 0; is_root && i < ranks * count; ++i) {
+                CHECK(in[2 * i] == value(root, i / count, i % count), "scatter changed its input at %d", i);
+            }
+        }
+    }
+    MPI_Type_free(&spread);
+    free(in);
+}
+
 static void allreduce(MPI_Comm comm)
 {
     const int sum = ranks * (ranks - 1) / 2;
@@ -289,6 +359,8 @@ static void all(MPI_Comm comm)
     alltoall(comm);
     allgather(comm);
     bcast(comm);
+    gather(comm);
+    scatter(comm);
     allreduce(comm);
     user_op(comm);
     gaps(comm);

@@ -171,6 +171,45 @@ TEST(CApi, rooted_and_scattering_collectives_give_right_values) {
   });
 }
 
+// Buffers that MPI does not look at are null: the others' of a gather, and what a root in place does not give.
+TEST(CApi, gather_and_scatter_give_right_values_from_any_root_and_in_place) {
+  constexpr std::size_t count = 3;
+  for (const int ranks : {1, 2, 5, 8})
+    for (const char* const algorithm : {"linear", "binomial", "two-level"}) {
+      Ranks all(ranks);
+      for (int rank = 0; rank < ranks; ++rank) all.node_of.push_back(rank % 3);
+      all.run([&](int rank, colltopo_comm* comm) {
+        ASSERT_EQ(colltopo_comm_set(comm, "gather_algorithm", algorithm), COLLTOPO_SUCCESS);
+        ASSERT_EQ(colltopo_comm_set(comm, "scatter_algorithm", algorithm), COLLTOPO_SUCCESS);
+        const std::size_t whole = static_cast<std::size_t>(ranks) * count;
+        for (int root = 0; root < ranks; ++root)
+          for (const bool in_place : {false, true, false}) {
+            const bool is_root = rank == root;
+            const auto own = static_cast<std::ptrdiff_t>(count) * rank;
+            const std::vector<std::int64_t> input = input_of(rank, count);
+            std::vector<std::int64_t> output(is_root ? whole : 0, -1);
+            if (in_place && is_root) std::ranges::copy(input, output.begin() + own);
+            colltopo_call call = call_of(in_place && is_root ? nullptr : input.data(), output.data(), count);
+            call.root = root;
+            call.in_place = in_place && is_root ? 1 : 0;
+            ASSERT_EQ(colltopo_gather(comm, &call), COLLTOPO_SUCCESS);
+            for (std::size_t i = 0; i < output.size(); ++i)
+              ASSERT_EQ(output[i], number(static_cast<int>(i / count), i % count)) << algorithm << " root " << root;
+
+            const std::vector<std::int64_t> sent = input_of(root, whole);
+            std::vector<std::int64_t> received(count, -1);
+            call = call_of(is_root ? sent.data() : nullptr, in_place && is_root ? nullptr : received.data(), count);
+            call.root = root;
+            call.in_place = in_place && is_root ? 1 : 0;
+            ASSERT_EQ(colltopo_scatter(comm, &call), COLLTOPO_SUCCESS);
+            EXPECT_EQ(sent, input_of(root, whole));
+            for (std::size_t i = 0; i < count && !(in_place && is_root); ++i)
+              ASSERT_EQ(received[i], number(root, i + static_cast<std::size_t>(own))) << algorithm << " root " << root;
+          }
+      });
+    }
+}
+
 TEST(CApi, a_wrong_setting_declines_its_collective_alone_and_says_what_is_allowed) {
   Ranks all(2);
   all.run([&](int rank, colltopo_comm* comm) {

@@ -1,0 +1,178 @@
+// Shards handed out by the root along a tree (scatter) or collected by it (gather, the same backwards).
+//
+// A rank's branch is the list of ranks whose shards pass it, itself first, such that those of a child follow each
+// other: what a child gets is one run. On the way shards lie in scratch by their place in the branch; the root has them
+// by rank and its runs are as many as the list has breaks. Linear is a tree of one level. Two-level hands a group's
+// shards to its first rank along a binomial tree of groups and on along one within each group, so that every shard
+// crosses between groups once; the root stands for its own group.
+
+#include "algorithms/hand_out.h"
+
+#include <fmt/format.h>
+
+#include "algorithms/binomial_tree.h"
+#include "algorithms/table.h"
+#include "colltopo/derive.h"
+#include "colltopo/groups.h"
+
+namespace colltopo {
+
+namespace {
+
+struct Edge {
+  Step step = 0;
+  Rank peer = 0;
+  Chunk first = 0, count = 0;  // of the branch
+};
+
+struct Branch {
+  std::vector<Rank> ranks;  // of the root's branch all; others need their number alone
+  Chunk size = 1;
+  Edge parent;                 // no step: the root
+  std::vector<Edge> children;  // in the order of steps
+  Step steps = 0;              // of the tree
+};
+
+Program scatter_along(const Shape& shape, Rank rank, const Branch& branch) {
+  const Chunk c = shape.chunks;
+  ProgramBuilder program(shape, rank);
+  if (rank == shape.root) {
+    program.copy({{Buffer::input, rank * c, c}}, {{Buffer::output, 0, c}});
+  } else {
+    program.step(branch.parent.step)
+        .recv({{Buffer::output, 0, c}, {Buffer::scratch, 0, (branch.size - 1) * c}}, branch.parent.peer);
+  }
+  for (const Edge& child : branch.children) {
+    Runs runs;
+    if (rank == shape.root) {
+      for (Chunk i = child.first; i < child.first + child.count; ++i)
+        runs.push_back({Buffer::input, branch.ranks[static_cast<std::size_t>(i)] * c, c});
+    } else {
+      runs.push_back({Buffer::scratch, (child.first - 1) * c, child.count * c});
+    }
+    program.step(child.step).send(std::move(runs), child.peer);
+  }
+  return std::move(program).build();
+}
+
+Program along(const Shape& shape, Rank rank, const Branch& branch) {
+  const Program scatter = scatter_along({Collective::scatter, shape.ranks, shape.chunks, shape.root}, rank, branch);
+  return shape.collective == Collective::scatter ? scatter : gather_from(scatter, branch.steps);
+}
+
+Rank from_root(const Shape& shape, Rank place) { return (shape.root + place) % shape.ranks; }
+
+std::string refusal(const Shape& shape, const AlgorithmOptions& options) {
+  if (options.values.find("group") || !options.groups || options.groups->ranks() == shape.ranks) return "";
+  return fmt::format("groups are given for {} ranks, not for {}", options.groups->ranks(), shape.ranks);
+}
+
+/// Groups by number where one is given, else those of the placement; nobody shares a group where there are none.
+std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
+  const auto group = options.values.find("group");
+  if (!group && options.groups) return options.groups;
+  return std::make_shared<const Groups>(shape.ranks, group.value_or(1));
+}
+
+std::string description(const Shape& shape, const AlgorithmOptions& options) {
+  const auto groups = groups_of(shape, options);
+  return groups->equal() ? fmt::format("group={}", groups->largest())
+                         : fmt::format("groups={} up-to={}", groups->groups(), groups->largest());
+}
+
+Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups) {
+  const Rank count = groups.groups(), root_group = groups.group_of(shape.root);
+  const auto group_at = [&](Rank place) { return (root_group + place) % count; };
+  const auto first_position = [&](Rank group) { return group == root_group ? groups.position_of(shape.root) : 0; };
+  const auto member = [&](Rank group, Rank place) {
+    return groups.member(group, (first_position(group) + place) % groups.size(group));
+  };
+  const Rank group = groups.group_of(rank), size = groups.size(group);
+  const BinomialTree within(size, (groups.position_of(rank) - first_position(group) + size) % size);
+  const BinomialTree between(count, (group - root_group + count) % count);
+  // Shards of the groups at so many places from `place` on.
+  const auto shards_of = [&](Rank place, Rank places) {
+    Chunk sum = 0;
+    for (Rank p = place; p < place + places; ++p) sum += groups.size(group_at(p));
+    return sum;
+  };
+
+  Branch branch;
+  branch.steps = between.steps() + BinomialTree(groups.largest(), 0).steps();
+  branch.size = within.subtree(within.place());
+  if (within.place() == 0) {
+    branch.size = shards_of(between.place(), between.subtree(between.place()));
+    between.walk(
+        [&](Step step, Rank parent) {
+          branch.parent = {step, member(group_at(parent), 0), 0, branch.size};
+        },
+        [&](Step step, Rank child) {
+          branch.children.push_back({step, member(group_at(child), 0),
+                                     shards_of(between.place(), child - between.place()),
+                                     shards_of(child, between.subtree(child))});
+        });
+  }
+  within.walk(
+      [&](Step step, Rank parent) {
+        branch.parent = {between.steps() + step, member(group, parent), 0, branch.size};
+      },
+      [&](Step step, Rank child) {
+        branch.children.push_back(
+            {between.steps() + step, member(group, child), child - within.place(), within.subtree(child)});
+      });
+  if (rank != shape.root) return branch;
+  for (Rank place = 0; place < count; ++place)
+    for (Rank i = 0; i < groups.size(group_at(place)); ++i) branch.ranks.push_back(member(group_at(place), i));
+  return branch;
+}
+
+}  // namespace
+
+Program binomial_hand_out(const Shape& shape, Rank rank) {
+  const BinomialTree tree(shape.ranks, (rank - shape.root + shape.ranks) % shape.ranks);
+  Branch branch;
+  branch.steps = tree.steps();
+  branch.size = tree.subtree(tree.place());
+  tree.walk(
+      [&](Step step, Rank parent) {
+        branch.parent = {step, from_root(shape, parent), 0, branch.size};
+      },
+      [&](Step step, Rank child) {
+        branch.children.push_back({step, from_root(shape, child), child - tree.place(), tree.subtree(child)});
+      });
+  if (rank == shape.root)
+    for (Rank place = 0; place < shape.ranks; ++place) branch.ranks.push_back(from_root(shape, place));
+  return along(shape, rank, branch);
+}
+
+Program linear_hand_out(const Shape& shape, Rank rank) {
+  Branch branch;
+  branch.steps = shape.ranks > 1 ? 1 : 0;
+  if (rank != shape.root) {
+    branch.parent = {1, shape.root, 0, 1};
+    return along(shape, rank, branch);
+  }
+  for (Rank place = 0; place < shape.ranks; ++place) {
+    branch.ranks.push_back(from_root(shape, place));
+    if (place > 0) branch.children.push_back({1, from_root(shape, place), place, 1});
+  }
+  return along(shape, rank, branch);
+}
+
+Algorithm two_level_algorithm() {
+  return {
+      .name = "two-level",
+      .about = "binomial trees between groups and within each: every shard crosses between groups once",
+      .collectives = {Collective::gather, Collective::scatter},
+      .refusal = refusal,
+      .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
+      .program =
+          [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
+            return along(shape, rank, two_level_branch(shape, rank, *groups_of(shape, options)));
+          },
+      .describe = description,
+      .properties = [](const Shape&, const AlgorithmOptions&) { return Properties{.in_place = true}; },
+  };
+}
+
+}  // namespace colltopo
