@@ -22,7 +22,7 @@
 
 #include "colltopo/error.h"
 #include "colltopo/synthesis.h"
-#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 
 namespace {
 

@@ -5,9 +5,9 @@
 
 #include "colltopo/error.h"
 #include "colltopo/synthesis.h"
-#include "synthesis/arcs.h"
-#include "synthesis/path_gauss_seidel.h"
-#include "synthesis/path_interior_point.h"
+#include "synthesis/interior_point/path_interior_point.h"
+#include "synthesis/sweep/arcs.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 
 namespace colltopo {
 

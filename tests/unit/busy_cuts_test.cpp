@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "colltopo/routing.h"
-#include "synthesis/busy_cuts.h"
+#include "synthesis/sweep/busy_cuts.h"
 
 namespace colltopo {
 namespace {

@@ -1,5 +1,5 @@
 // The exact linear programmes: known optima, agreement of the programmes with each other, certificates, paths.
-#include "synthesis/exact_flow.h"
+#include "synthesis/lp/exact_flow.h"
 
 #include <gmock/gmock.h>
 

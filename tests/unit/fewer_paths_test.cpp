@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "colltopo/synthesis.h"
-#include "synthesis/fewer_paths.h"
+#include "synthesis/paths/fewer_paths.h"
 
 namespace colltopo {
 namespace {

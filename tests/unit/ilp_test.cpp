@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "colltopo/synthesis.h"
-#include "synthesis/candidate_paths.h"
-#include "synthesis/path_sets.h"
+#include "synthesis/paths/candidate_paths.h"
+#include "synthesis/paths/path_sets.h"
 
 namespace colltopo {
 namespace {

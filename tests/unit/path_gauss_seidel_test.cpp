@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "colltopo/error.h"
-#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 
 namespace colltopo {
 namespace {

@@ -2,10 +2,10 @@
 #include <gmock/gmock.h>
 
 #include "colltopo/synthesis.h"
-#include "synthesis/candidate_paths.h"
-#include "synthesis/equal_weight.h"
-#include "synthesis/path_flow.h"
-#include "synthesis/path_sets.h"
+#include "synthesis/methods/ewsp.h"
+#include "synthesis/methods/mcf_path.h"
+#include "synthesis/paths/candidate_paths.h"
+#include "synthesis/paths/path_sets.h"
 
 namespace colltopo {
 namespace {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "colltopo/error.h"
-#include "synthesis/path_sets.h"
+#include "synthesis/paths/path_sets.h"
 
 namespace colltopo {
 namespace {

@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "schedules.h"
-#include "synthesis/candidate_paths.h"
-#include "synthesis/expanded_graph.h"
-#include "synthesis/hop_times.h"
-#include "synthesis/stepped_programme.h"
+#include "synthesis/lp/expanded_graph.h"
+#include "synthesis/lp/time_expanded_lp.h"
+#include "synthesis/paths/candidate_paths.h"
+#include "synthesis/steps/hop_times.h"
 
 namespace colltopo {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 #include "team_of_threads.h"
 
 namespace colltopo {
