@@ -27,6 +27,7 @@
 namespace {
 
 using namespace colltopo;
+using namespace colltopo::synthesis;
 
 struct Case {
   const char* method;

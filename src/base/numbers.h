@@ -11,8 +11,8 @@
 
 namespace colltopo {
 
-/// A number without anything before or after it; neither infinite nor NaN. False, and `value` unchanged, when the text is
-/// something else or the number does not fit.
+/// A number without anything before or after it; neither infinite nor NaN. False, and `value` unchanged, when the text
+/// is something else or the number does not fit.
 template <typename Number>
 bool parse_number(std::string_view text, Number& value) {
   Number number{};

@@ -11,6 +11,8 @@
 
 namespace colltopo {
 
+using namespace synthesis;
+
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -14,6 +14,8 @@
 #include "topology/orbits.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;

@@ -7,6 +7,8 @@
 #include "synthesis/sweep/busy_cuts.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 /// Cliques of four hosts in a line, neighbours joined by one cable.

@@ -6,6 +6,8 @@
 #include "colltopo/error.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;

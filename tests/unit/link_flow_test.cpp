@@ -10,6 +10,8 @@
 #include "colltopo/error.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::DoubleNear;

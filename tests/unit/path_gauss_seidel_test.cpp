@@ -7,6 +7,8 @@
 #include "synthesis/sweep/path_gauss_seidel.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;

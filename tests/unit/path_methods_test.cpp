@@ -8,6 +8,8 @@
 #include "synthesis/paths/path_sets.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::DoubleEq;

@@ -13,6 +13,8 @@
 #include "synthesis/steps/hop_times.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;

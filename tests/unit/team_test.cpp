@@ -9,6 +9,8 @@
 #include "team_of_threads.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 /// [rank] what each member ends with.

@@ -15,7 +15,7 @@ void dpotrs_(const char* triangle, const int* size, const int* columns, const do
              double* values, const int* values_stride, int* fault);
 }
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 constexpr std::size_t k_small = 1000;  // rows up to which threads wait for each other longer than they work
@@ -43,4 +43,4 @@ void DenseSystem::solve(std::span<double> values) const {
   assert(fault == 0);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class DenseSystem {
  public:
@@ -24,4 +24,4 @@ class DenseSystem {
   std::vector<double> entries_;  // by columns
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -197,4 +197,4 @@ void NewtonSystem::move(Iterate& now, const Direction& direction, Steps steps) c
     }
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

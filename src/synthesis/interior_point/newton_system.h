@@ -11,7 +11,7 @@
 #include "synthesis/interior_point/dense_system.h"
 #include "synthesis/interior_point/path_columns.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// Where the method stands. Flows of a pair sum to its demand, lengths times capacity sum to 1.
 struct Iterate {
@@ -67,4 +67,4 @@ class NewtonSystem {
   std::vector<double> mean_, row_;
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 PathColumns::PathColumns(const FlowInstance& instance) : instance_(instance), targets_(instance.topology->hosts() - 1) {
   const std::size_t pairs = instance.sources.size() * static_cast<std::size_t>(targets_);
@@ -33,4 +33,4 @@ PathId PathColumns::add(PairId pair, std::span<const LinkId> links) {
   return path;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -10,7 +10,7 @@
 
 #include "synthesis/sweep/flow_instance.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 using PathId = std::int32_t;
 using PairId = std::int32_t;
@@ -79,4 +79,4 @@ void PathColumns::drop(PairId pair, Predicate dropped) {
   }
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

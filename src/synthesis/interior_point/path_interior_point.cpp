@@ -9,7 +9,7 @@
 #include "synthesis/interior_point/newton_system.h"
 #include "synthesis/interior_point/path_pricing.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -282,4 +282,4 @@ FlowSolution path_interior_point(const FlowInstance& instance, const FlowSolutio
   return InteriorPoint(instance, options).run(start);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -9,11 +9,11 @@
 
 #include "synthesis/sweep/flow_instance.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// Starts from the paths and lengths of `start` (or from nothing when it has no paths) and stops at options.gap or
 /// options.seconds, or when rounding allows no progress. The result is never worse than `start`.
 FlowSolution path_interior_point(const FlowInstance& instance, const FlowSolution& start,
                                  const SynthesisOptions& options);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

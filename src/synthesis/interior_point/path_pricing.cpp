@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -70,4 +70,4 @@ double PathPricing::price(std::span<const double> class_lengths, std::span<const
   return sum;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

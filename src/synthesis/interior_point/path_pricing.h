@@ -7,7 +7,7 @@
 #include "synthesis/interior_point/path_columns.h"
 #include "synthesis/sweep/shortest_path_tree.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class PathPricing {
  public:
@@ -42,4 +42,4 @@ class PathPricing {
   std::vector<Found> found_;
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -7,7 +7,7 @@
 #include "base/parallel.h"
 #include "synthesis/lp/flow_columns.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -138,4 +138,4 @@ Synthesis decomposed_flow(const Topology& topology, Children children, const Syn
   return synthesis_of(topology, std::move(exact), options);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

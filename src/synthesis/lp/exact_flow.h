@@ -11,7 +11,7 @@
 #include "synthesis/paths/link_flow.h"
 #include "synthesis/sweep/flow_instance.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 struct ExactFlow {
   std::vector<LinkFlow> flows;        // per source of the instance, or per pair
@@ -43,4 +43,4 @@ Synthesis synthesis_of(const Topology& topology, ExactFlow exact, const Synthesi
 /// stripping.
 Synthesis decomposed_flow(const Topology& topology, Children children, const SynthesisOptions& options);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

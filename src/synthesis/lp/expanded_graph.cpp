@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <deque>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 ExpandedGraph::ExpandedGraph(const Topology& topology, Step steps) : topology_(topology), steps_(steps) {
   const std::int64_t others = std::int64_t{steps} * (topology.hosts() + topology.switches());
@@ -78,4 +78,4 @@ Step fewest_steps(const Topology& topology) {
   return most;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -10,7 +10,7 @@
 #include "colltopo/topology.h"
 #include "synthesis/paths/link_flow.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class ExpandedGraph {
  public:
@@ -42,4 +42,4 @@ class ExpandedGraph {
 /// The fewest steps in which every host reaches every host: the diameter in hops from host to host.
 Step fewest_steps(const Topology& topology);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -5,7 +5,7 @@
 
 #include "colltopo/error.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 FlowColumns::FlowColumns(lp::Model& model, const Topology& topology, NodeId source, NodeId target, double cost,
                          std::span<const LinkAmount> links)
@@ -52,4 +52,4 @@ lp::Solution solved_flow(const lp::Model& model, const std::string& name, double
   return solution;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

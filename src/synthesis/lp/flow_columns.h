@@ -7,7 +7,7 @@
 #include "lp/model.h"
 #include "synthesis/paths/link_flow.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class FlowColumns {
  public:
@@ -33,4 +33,4 @@ class FlowColumns {
 /// `name`: of the network.
 lp::Solution solved_flow(const lp::Model& model, const std::string& name, double seconds);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -5,7 +5,7 @@
 #include "lp/model.h"
 #include "synthesis/methods/mcf_path.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -74,4 +74,4 @@ Synthesis best_weights_exactly(const Topology& topology, const Routing& paths, c
   return synthesis;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

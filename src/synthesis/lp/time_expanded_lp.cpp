@@ -9,7 +9,7 @@
 #include "synthesis/lp/expanded_graph.h"
 #include "synthesis/lp/flow_columns.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -79,4 +79,4 @@ double stepped_time(const Topology& topology, const SteppedFlow& flow) {
   return std::accumulate(times.begin(), times.end(), 0.0);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

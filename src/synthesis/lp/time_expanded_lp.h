@@ -3,7 +3,7 @@
 
 #include "colltopo/stepped.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// The least sum of U_t in at most `steps` steps, exactly: a linear programme of about sources * links * steps
 /// variables, then paths by stripping. Throws Error when it takes longer than `seconds` of processor time.
@@ -12,4 +12,4 @@ SteppedFlow stepped_programme(const Topology& topology, Step steps, double secon
 /// The sum of U_t.
 double stepped_time(const Topology& topology, const SteppedFlow& flow);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

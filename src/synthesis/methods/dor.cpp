@@ -6,7 +6,7 @@
 
 #include "synthesis/methods.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -31,4 +31,4 @@ RoutingMethod dor_method() {
   return {"dor", "dimension-ordered routing on grids, one path per pair (DOR)", refusal, make};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

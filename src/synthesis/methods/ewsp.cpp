@@ -13,7 +13,7 @@
 #include "synthesis/paths/candidate_paths.h"
 #include "synthesis/paths/path_sets.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -94,4 +94,4 @@ RoutingMethod ewsp_method() {
   return {"ewsp", "the same weight on every shortest path of a pair (EwSP)", refusal, make};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -7,10 +7,10 @@
 
 #include "colltopo/topology.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// [link] the load when all shortest paths of every pair carry the same, however many there are: counted, not listed.
 /// Throws Error naming a host that cannot be reached. Threads: 0 = all.
 std::vector<double> equal_weight_loads(const Topology& topology, int threads = 0);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

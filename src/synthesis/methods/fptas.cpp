@@ -15,7 +15,7 @@
 #include "synthesis/methods.h"
 #include "synthesis/sweep/shortest_path_tree.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -199,4 +199,4 @@ RoutingMethod fptas_method() {
   return {"fptas", "approximate maximum concurrent flow by growing lengths (Fleischer, Karakostas)", refusal, make};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

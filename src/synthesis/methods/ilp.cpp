@@ -17,7 +17,7 @@
 #include "synthesis/paths/candidate_paths.h"
 #include "synthesis/paths/path_sets.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -219,4 +219,4 @@ RoutingMethod ilp_method() {
           refusal, ilp};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

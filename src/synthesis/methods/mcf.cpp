@@ -15,7 +15,7 @@
 #include "synthesis/sweep/mended_flow.h"
 #include "synthesis/sweep/path_gauss_seidel.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -89,4 +89,4 @@ RoutingMethod mcf_method() {
   return {"mcf", "multi-commodity flow, paths of any length, to a certified gap (MCF)", refusal, make, true};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

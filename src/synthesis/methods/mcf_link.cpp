@@ -5,7 +5,7 @@
 #include "synthesis/lp/exact_flow.h"
 #include "synthesis/methods.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -49,4 +49,4 @@ RoutingMethod mcf_master_method() {
           mcf_master_refusal, mcf_master};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

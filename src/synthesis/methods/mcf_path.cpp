@@ -10,7 +10,7 @@
 #include "synthesis/sweep/flow_sweep.h"
 #include "synthesis/sweep/round_control.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -146,4 +146,4 @@ RoutingMethod mcf_path_method() {
   return {"mcf-path", "the best weights on disjoint, shortest or bounded paths (pMCF)", candidate_refusal, make};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

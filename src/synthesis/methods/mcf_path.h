@@ -6,7 +6,7 @@
 
 #include "colltopo/synthesis.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// By linear programming: for thousands of paths. Falls back to best_weights() when options.seconds do not suffice.
 Synthesis best_weights_exactly(const Topology& topology, const Routing& paths, const SynthesisOptions& options);
@@ -18,4 +18,4 @@ Synthesis best_weights(const Topology& topology, const Routing& paths, const Syn
 /// The sum over pairs of the shortest of their paths under `lengths`, over the sum of length times capacity.
 double time_lower_of_paths(const Topology& topology, const Routing& paths, std::span<const double> lengths);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -7,7 +7,7 @@
 #include "synthesis/methods.h"
 #include "synthesis/sweep/shortest_path_tree.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -44,4 +44,4 @@ RoutingMethod sssp_method() {
           make};
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

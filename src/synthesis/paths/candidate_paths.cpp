@@ -8,7 +8,7 @@
 #include "base/parallel.h"
 #include "synthesis/paths/path_sets.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -94,4 +94,4 @@ CandidatePaths candidate_paths(const Topology& topology, const SynthesisOptions&
   return candidates;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -3,7 +3,7 @@
 
 #include "colltopo/synthesis.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// A pair gets at most so many shortest or bounded paths: their number grows exponentially on tori. Disjoint paths are
 /// few: a maximal set, and where that is not a largest one, the paths of a largest one besides.
@@ -23,4 +23,4 @@ CandidatePaths candidate_paths(const Topology& topology, const SynthesisOptions&
 /// Why there are no candidates: a bound on the links of a path that leaves some pair without any. Empty if there are.
 std::string candidate_refusal(const Topology& topology, const SynthesisOptions& options);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -8,7 +8,7 @@
 #include "colltopo/error.h"
 #include "synthesis/paths/link_flow.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -145,4 +145,4 @@ Routing routing_of(const Topology& topology, std::vector<LinkFlow> flows) {
   return routing;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

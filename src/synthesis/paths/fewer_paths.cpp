@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -112,4 +112,4 @@ Routing with_fewer_paths(const FlowInstance& instance, const Routing& routing, d
   return merging.result();
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -7,7 +7,7 @@
 
 #include "colltopo/error.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -135,4 +135,4 @@ void restore_conservation(const Topology& topology, LinkFlow& flow) {
   take(flow, amounts);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

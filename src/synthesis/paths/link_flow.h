@@ -9,7 +9,7 @@
 
 #include "colltopo/routing.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 struct LinkAmount {
   LinkId link = 0;
@@ -62,4 +62,4 @@ std::vector<FlowPath> strip_paths(const Topology& topology, const LinkFlow& flow
 /// then stripped, or for pairs taken apart by widest paths.
 Routing routing_of(const Topology& topology, std::vector<LinkFlow> flows);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -7,7 +7,7 @@
 
 #include "colltopo/error.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -251,4 +251,4 @@ PathList bounded_paths(const Topology& topology, NodeId source, NodeId target, i
   return PathsFrom(topology, source).bounded(target, most_links, most);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

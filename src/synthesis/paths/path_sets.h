@@ -10,7 +10,7 @@
 
 #include "colltopo/topology.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 using Path = std::vector<LinkId>;
 
@@ -79,4 +79,4 @@ std::vector<Path> disjoint_paths(const Topology& topology, NodeId source, NodeId
 PathList shortest_paths(const Topology& topology, NodeId source, NodeId target, std::size_t most);
 PathList bounded_paths(const Topology& topology, NodeId source, NodeId target, int most_links, std::size_t most);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -11,7 +11,7 @@
 #include <limits>
 #include <numeric>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -301,4 +301,4 @@ SteppedFlow with_hop_times(const Topology& topology, const Routing& routing, Ste
   return times.flow();
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -7,7 +7,7 @@
 
 #include "colltopo/stepped.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// Hops from host to host of the longest path.
 Step most_hops(const Topology& topology, const Routing& routing);
@@ -18,4 +18,4 @@ Step most_hops(const Topology& topology, const Routing& routing);
 SteppedFlow with_hop_times(const Topology& topology, const Routing& paths, Step steps, double good_enough,
                            double seconds);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

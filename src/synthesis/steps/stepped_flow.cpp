@@ -12,6 +12,8 @@
 
 namespace colltopo {
 
+using namespace synthesis;
+
 namespace {
 
 /// What the gain of one more step must be, as a part of the time.

@@ -6,7 +6,7 @@
 
 #include "colltopo/error.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 Arcs::Arcs(const FlowInstance& instance) {
   const Topology& topology = *instance.topology;
@@ -69,4 +69,4 @@ void require_all_pairs(const Topology& topology) {
               topology.node_name(largest.front()) + " or cannot be reached from it; no all-to-all is possible");
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -7,7 +7,7 @@
 
 #include "synthesis/sweep/flow_instance.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 struct Arc {
   NodeId head = 0;
@@ -39,4 +39,4 @@ std::vector<bool> reached(const Topology& topology, NodeId from, bool backward, 
 /// Throws Error that names the hosts which cannot reach the others, or which the others cannot reach.
 void require_all_pairs(const Topology& topology);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -9,7 +9,7 @@
 
 #include "synthesis/sweep/arcs.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::vector<double> best_cut(const FlowInstance& instance, std::span<const doubl
   return best_lengths;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

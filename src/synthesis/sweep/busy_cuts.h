@@ -6,11 +6,11 @@
 
 #include "synthesis/sweep/flow_instance.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// [class] lengths that prove more than `time_lower` for an instance without symmetry, all on a cut (or several) of the
 /// links that are busiest under `loads` ([class]), of which the busiest needs `time`. Empty: no such cut proves more.
 std::vector<double> best_cut(const FlowInstance& instance, std::span<const double> loads, double time_lower,
                              double time);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

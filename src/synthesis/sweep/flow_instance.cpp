@@ -6,7 +6,7 @@
 #include "base/parallel.h"
 #include "synthesis/sweep/shortest_path_tree.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 FlowInstance whole_instance(const Topology& topology) {
   FlowInstance instance;
@@ -57,4 +57,4 @@ double time_lower_bound(const FlowInstance& instance, const std::vector<double>&
   return volume > 0 ? distances / volume : 0;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

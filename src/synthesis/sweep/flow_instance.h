@@ -13,7 +13,7 @@
 #include "colltopo/routing.h"
 #include "colltopo/synthesis.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 struct FlowInstance {
   const Topology* topology = nullptr;
@@ -51,4 +51,4 @@ std::vector<double> class_loads(const FlowInstance& instance, const Routing& rou
 /// times capacity. Threads: 0 = all.
 double time_lower_bound(const FlowInstance& instance, const std::vector<double>& class_lengths, int threads);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -8,7 +8,7 @@
 
 #include "base/parallel.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -305,4 +305,4 @@ Routing FlowSweep::routing() {
   return routing;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

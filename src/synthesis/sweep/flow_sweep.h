@@ -17,7 +17,7 @@
 #include "synthesis/sweep/path_pool.h"
 #include "synthesis/sweep/shortest_path_tree.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class FlowSweep {
  public:
@@ -77,4 +77,4 @@ class FlowSweep {
   std::mt19937 random_;
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -113,4 +113,4 @@ void LinkPotential::apply(std::span<const double> changes, std::size_t first, st
   }
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

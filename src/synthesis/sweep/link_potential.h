@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class LinkPotential {
  public:
@@ -58,4 +58,4 @@ class LinkPotential {
   double time_ = 1;
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -14,7 +14,7 @@
 #include "synthesis/sweep/busy_cuts.h"
 #include "synthesis/sweep/flow_sweep.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -124,4 +124,4 @@ FlowSolution mended_flow(const FlowInstance& instance, std::span<const double> c
   return Mending(instance, class_lengths, options).run();
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -3,7 +3,7 @@
 
 #include "synthesis/sweep/flow_instance.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// From options.start, a routing of this network. Only pairs on overloaded links move: a link is overloaded that stays
 /// busy for longer than options.gap above what `class_lengths` prove (those that proved the old flow, say). Where that
@@ -12,4 +12,4 @@ namespace colltopo {
 FlowSolution mended_flow(const FlowInstance& instance, std::span<const double> class_lengths,
                          const SynthesisOptions& options);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

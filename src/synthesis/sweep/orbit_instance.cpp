@@ -15,7 +15,7 @@
 
 #include "topology/orbits.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 FlowInstance orbit_instance(const Topology& topology) {
   const Orbits orbits = orbits_of(topology);
@@ -38,4 +38,4 @@ FlowInstance orbit_instance(const Topology& topology) {
   return instance;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -78,4 +78,4 @@ std::size_t PairStep::balance(std::span<Candidate> candidates, double multiplici
   return best;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

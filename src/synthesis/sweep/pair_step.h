@@ -7,7 +7,7 @@
 #include "synthesis/sweep/flow_instance.h"
 #include "synthesis/sweep/link_potential.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// A path of the pair that is being looked at.
 struct Candidate {
@@ -38,4 +38,4 @@ class PairStep {
   std::vector<char> is_touched_;
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

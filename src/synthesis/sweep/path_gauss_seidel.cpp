@@ -9,7 +9,7 @@
 #include "synthesis/sweep/flow_sweep.h"
 #include "synthesis/sweep/round_control.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -107,4 +107,4 @@ FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOpti
   return Rounds(instance, options).run();
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

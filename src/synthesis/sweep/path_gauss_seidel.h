@@ -3,7 +3,7 @@
 
 #include "synthesis/sweep/flow_instance.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 /// Of `options`: gap, seconds, threads, seed, start (its paths that exist here are kept), progress. Stops also when
 /// many rounds have come no nearer, which happens below 1e-6: look at the gap of the result. The result is the same for
@@ -11,4 +11,4 @@ namespace colltopo {
 /// options.team its members do it together: bounds, lengths and trees are equal on all, rank 0 has the routing.
 FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOptions& options);
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

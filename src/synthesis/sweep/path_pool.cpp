@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cstring>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -58,4 +58,4 @@ void PathPool::unpack(std::span<const std::byte>& bytes) {
   unpack_values(bytes, links_);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

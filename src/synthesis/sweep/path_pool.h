@@ -11,7 +11,7 @@
 
 #include "colltopo/topology.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class PathPool {
  public:
@@ -43,4 +43,4 @@ class PathPool {
   std::vector<LinkId> links_;
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

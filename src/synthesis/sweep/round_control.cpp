@@ -6,7 +6,7 @@
 
 #include "colltopo/team.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 namespace {
 
@@ -53,4 +53,4 @@ bool RoundControl::ended(double gap, bool near_enough) {
          any_member(options_.team, std::chrono::duration<double>(Clock::now() - began_).count() > options_.seconds);
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -12,7 +12,7 @@
 #include "colltopo/synthesis.h"
 #include "synthesis/sweep/link_potential.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class RoundControl {
  public:
@@ -43,4 +43,4 @@ class RoundControl {
   double nearest_ = std::numeric_limits<double>::infinity();  // the smallest gap so far
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

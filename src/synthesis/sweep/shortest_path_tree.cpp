@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 ShortestPathTree::ShortestPathTree(const Arcs& arcs)
     : arcs_(arcs),
@@ -74,4 +74,4 @@ std::span<const LinkId> ShortestPathTree::path(NodeId node) {
   return path_;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

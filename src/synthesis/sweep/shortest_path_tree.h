@@ -9,7 +9,7 @@
 
 #include "synthesis/sweep/arcs.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 class ShortestPathTree {
  public:
@@ -36,4 +36,4 @@ class ShortestPathTree {
   std::vector<LinkId> path_;
 };
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis
