@@ -18,6 +18,11 @@ inline unsigned worker_count(int threads) {
   return threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
 }
 
+/// The same, but not more than there is to do.
+inline unsigned worker_count(int threads, std::size_t count) {
+  return static_cast<unsigned>(std::min<std::size_t>(worker_count(threads), std::max<std::size_t>(count, 1)));
+}
+
 /// Calls work(index, worker) once for every index below `count`, on worker_count(threads) threads: the worker's number
 /// selects scratch memory.
 template <typename Work>
