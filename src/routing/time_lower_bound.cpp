@@ -1,10 +1,10 @@
 // The dual side of concurrent flow: any lengths prove that no all-to-all is faster than what they say.
 #include <algorithm>
-#include <atomic>
+#include <limits>
 #include <queue>
-#include <thread>
 #include <utility>
 
+#include "base/parallel.h"
 #include "colltopo/error.h"
 #include "colltopo/routing.h"
 
@@ -53,28 +53,11 @@ double time_lower_bound(const Topology& topology, std::span<const double> length
 
   // Sums per host are kept and added in order: the same result for any number of threads.
   std::vector<double> sums(static_cast<std::size_t>(topology.hosts()));
-  std::vector<std::string> faults(sums.size());
-  std::atomic<NodeId> next{0};
-  const auto work = [&] {
-    std::vector<double> distance(static_cast<std::size_t>(topology.nodes()));
-    for (NodeId source = next++; source < topology.hosts(); source = next++) {
-      const auto at = static_cast<std::size_t>(source);
-      try {
-        sums[at] = sum_of_distances(topology, lengths, source, distance);
-      } catch (const Error& error) {
-        faults[at] = error.what();
-      }
-    }
-  };
-  const unsigned workers =
-      threads > 0 ? static_cast<unsigned>(threads) : std::max(1U, std::thread::hardware_concurrency());
-  {
-    std::vector<std::jthread> pool;
-    for (unsigned i = 1; i < workers; ++i) pool.emplace_back(work);
-    work();
-  }
-  for (const std::string& fault : faults)
-    if (!fault.empty()) throw Error(fault);
+  std::vector<std::vector<double>> distance(worker_count(threads, sums.size()),
+                                            std::vector<double>(static_cast<std::size_t>(topology.nodes())));
+  for_each_index(sums.size(), threads, [&](std::size_t source, unsigned worker) {
+    sums[source] = sum_of_distances(topology, lengths, static_cast<NodeId>(source), distance[worker]);
+  });
   double distances = 0;
   for (const double sum : sums) distances += sum;
   return distances / volume;

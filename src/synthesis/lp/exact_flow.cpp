@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/deadline.h"
 #include "base/parallel.h"
 #include "synthesis/lp/flow_columns.h"
 
@@ -124,13 +125,14 @@ Synthesis synthesis_of(const Topology& topology, ExactFlow exact, const Synthesi
   return synthesis;
 }
 
-Synthesis decomposed_flow(const Topology& topology, Children children, const SynthesisOptions& options) {
+Synthesis decomposed_flow(const Topology& topology, const SynthesisOptions& options) {
+  const Deadline deadline(options.seconds);
   ExactFlow exact = grouped_flows(whole_instance(topology), options.seconds);
-  if (children == Children::linear_programmes) {
+  if (options.children == Children::linear_programs) {
     for (LinkFlow& flow : exact.flows) restore_conservation(topology, flow);
     std::vector<std::vector<LinkFlow>> pairs(exact.flows.size());
     for_each_index(pairs.size(), options.threads, [&](std::size_t source, unsigned) {
-      pairs[source] = child_flows(topology, exact.flows[source], options.seconds);
+      pairs[source] = child_flows(topology, exact.flows[source], deadline.seconds_left());
     });
     exact.flows.clear();
     for (std::vector<LinkFlow>& flows : pairs) std::move(flows.begin(), flows.end(), std::back_inserter(exact.flows));

@@ -34,13 +34,11 @@ ExactFlow grouped_flows(const FlowInstance& instance, double seconds = std::nume
 std::vector<LinkFlow> child_flows(const Topology& topology, const LinkFlow& grouped,
                                   double seconds = std::numeric_limits<double>::infinity());
 
-enum class Children : unsigned char { linear_programmes, stripping };
-
 /// The routing of the flows, with times recomputed from it and by the lengths. Of a whole topology, not of an instance.
 Synthesis synthesis_of(const Topology& topology, ExactFlow exact, const SynthesisOptions& options);
 
-/// All of 3.1.2: grouped flows, then paths, by child programmes and widest paths on options.threads or by
-/// stripping.
-Synthesis decomposed_flow(const Topology& topology, Children children, const SynthesisOptions& options);
+/// All of 3.1.2: grouped flows, then paths, as options.children say: by child programs on options.threads and
+/// widest paths, as the paper has it, or by stripping.
+Synthesis decomposed_flow(const Topology& topology, const SynthesisOptions& options);
 
 }  // namespace colltopo::synthesis

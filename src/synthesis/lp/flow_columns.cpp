@@ -44,8 +44,10 @@ lp::Solution solved_flow(const lp::Model& model, const std::string& name, double
   options.seconds = seconds;
   lp::Solution solution = model.solve(options);
   if (solution.status == lp::Status::stopped)
-    throw Error(fmt::format("{}: the linear programme of {} variables and {} constraints is not solved after {:g} s",
-                            name, model.columns(), model.rows(), seconds));
+    throw Error(fmt::format(
+        "{}: the linear programme of {} variables and {} constraints is not solved in what was left of the time "
+        "that it was given; expected more seconds",
+        name, model.columns(), model.rows()));
   if (solution.status != lp::Status::optimal)
     throw Error(fmt::format("{}: Clp finds no optimum of the linear programme of {} variables and {} constraints", name,
                             model.columns(), model.rows()));

@@ -36,7 +36,7 @@ struct Moves {
 
 }  // namespace
 
-SteppedFlow stepped_programme(const Topology& topology, Step steps, double seconds) {
+SteppedFlow time_expanded_flow(const Topology& topology, Step steps, double seconds) {
   const ExpandedGraph expanded(topology, steps);
   const std::size_t links = topology.links().size();
   const std::vector<double> capacity = capacities(topology);

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/parallel.h"
 #include "synthesis/methods.h"
 #include "synthesis/paths/candidate_paths.h"
@@ -67,9 +69,13 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   shortest.threads = options.threads;
   CandidatePaths candidates = candidate_paths(topology, shortest);
   Synthesis synthesis;
-  synthesis.remark = candidates.remark();
+  synthesis.bound.loads = equal_weight_loads(topology, options.threads);
+  synthesis.bound.time = all_to_all_time(topology, synthesis.bound.loads);
+  if (candidates.capped_pairs > 0)
+    synthesis.remark = fmt::format(
+        "{} pairs have more than {} shortest paths and take that many of them; all of them would take {:.8g}",
+        candidates.capped_pairs, k_most_candidates, synthesis.bound.time);
   synthesis.routing = std::move(candidates.paths);
-  synthesis.bound.time = all_to_all_time(topology, link_loads(topology, synthesis.routing));
   return synthesis;
 }
 

@@ -5,15 +5,16 @@
 // bound (its prices are the certificate of the flow's bound, too), and Cbc from that choice on. Where all links are
 // equal loads are whole numbers, so the bound is rounded up.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
-#include <random>
 
 #include <fmt/format.h>
 
+#include "base/deadline.h"
+#include "base/random.h"
 #include "lp/model.h"
 #include "synthesis/methods.h"
+#include "synthesis/methods/mcf_path.h"
 #include "synthesis/paths/candidate_paths.h"
 #include "synthesis/paths/path_sets.h"
 
@@ -97,20 +98,23 @@ class Choice {
   std::vector<double> loads_;        // [link]
 };
 
-/// Pair by pair to the path of least potential, ever more sharply, until nothing changes.
-Choice local_search(const std::vector<double>& capacity, const std::vector<Pair>& pairs, std::uint32_t seed) {
+/// Pair by pair to the path of least potential, ever more sharply, until nothing changes or the time is up.
+Choice local_search(const std::vector<double>& capacity, const std::vector<Pair>& pairs, std::uint32_t seed,
+                    const Deadline& deadline) {
   constexpr int k_most_passes = 30;
   Choice choice(capacity, pairs), best = choice;
   std::vector<std::size_t> order(pairs.size());
   std::iota(order.begin(), order.end(), 0);
-  std::mt19937 random(seed);
+  Lots random(seed);
   for (const double sharpness : {0.5, 1.0, 2.0, 4.0, 8.0}) {
     bool changed = true;
     for (int pass = 0; changed && pass < k_most_passes; ++pass) {
-      // std::shuffle draws differently in every library.
-      for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+      random.shuffle(order);
       changed = false;
-      for (const std::size_t pair : order) changed = choice.improve(pair, sharpness) || changed;
+      for (const std::size_t pair : order) {
+        if (deadline.passed()) return choice.time() < best.time() ? choice : best;
+        changed = choice.improve(pair, sharpness) || changed;
+      }
       if (choice.time() < best.time()) best = choice;
     }
   }
@@ -118,11 +122,11 @@ Choice local_search(const std::vector<double>& capacity, const std::vector<Pair>
 }
 
 /// A column per path of every pair, in their order, then T; a row per pair, then a row per link.
-struct Programme {
+struct ChoiceProgram {
   lp::Model model;
   lp::Column time = 0;
 
-  Programme(const std::vector<double>& capacity, const std::vector<Pair>& pairs, bool integers) {
+  ChoiceProgram(const std::vector<double>& capacity, const std::vector<Pair>& pairs, bool integers) {
     std::vector<std::vector<lp::Term>> loads(capacity.size());
     std::vector<std::vector<lp::Term>> choices;
     for (const Pair& pair : pairs) {
@@ -163,45 +167,47 @@ std::string refusal(const Topology& topology, const SynthesisOptions& options) {
   const std::int64_t pairs = std::int64_t{topology.hosts()} * (topology.hosts() - 1);
   if (pairs <= k_most_pairs) return candidate_refusal(topology, options);
   return fmt::format(
-      "an integer programme of {} pairs of hosts; Cbc gets nowhere with more than {}; sssp chooses single paths at any "
+      "an integer program of {} pairs of hosts; Cbc gets nowhere with more than {}; sssp chooses single paths at any "
       "size",
       pairs, k_most_pairs);
 }
 
 Synthesis ilp(const Topology& topology, const SynthesisOptions& options) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto seconds_left = [&] {
-    return options.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const Deadline deadline(options.seconds);
   const std::vector<double> capacity = capacities(topology);
   const CandidatePaths candidates = candidate_paths(topology, options);
   const std::vector<Pair> pairs = pairs_of(candidates.paths);
-  Choice choice = local_search(capacity, pairs, options.seed);
+  Choice choice = local_search(capacity, pairs, options.seed, deadline);
 
   Synthesis synthesis;
   synthesis.remark = candidates.remark();
   synthesis.bound.time = choice.time();
   lp::SolveOptions how;
   how.method = lp::Method::barrier;
-  how.seconds = seconds_left();
-  const Programme relaxed(capacity, pairs, false);
+  how.seconds = deadline.seconds_left();
+  const ChoiceProgram relaxed(capacity, pairs, false);
   if (const lp::Solution relaxation = relaxed.model.solve(how); relaxation.status == lp::Status::optimal) {
     for (std::size_t link = 0; link < capacity.size(); ++link)
       synthesis.bound.lengths.push_back(std::max(0.0, -relaxation.row_prices[pairs.size() + link]));
     synthesis.bound.time_lower = time_lower_bound(topology, synthesis.bound.lengths, options.threads);
-    synthesis.time_lower_of_paths = relaxation.objective;
+    // By the prices, not as the solver says: no weights on these paths are faster, single ones least of all.
+    synthesis.time_lower_of_paths = time_lower_of_paths(topology, candidates.paths, synthesis.bound.lengths);
     if (options.progress) options.progress(synthesis.bound);
 
     const bool whole = std::all_of(capacity.begin(), capacity.end(), [](double c) { return c == 1; });
-    const double least = whole ? std::ceil(relaxation.objective - 1e-6) : relaxation.objective;
+    const double least = whole ? std::ceil(synthesis.time_lower_of_paths - 1e-6) : synthesis.time_lower_of_paths;
+    synthesis.time_lower_of_choice = least;
     if (choice.time() > least * (1 + options.gap)) {
-      Programme programme(capacity, pairs, true);
-      if (whole) programme.model.require_integer(programme.time);
+      ChoiceProgram program(capacity, pairs, true);
+      if (whole) program.model.require_integer(program.time);
       const std::vector<double> point = point_of(choice, pairs);
       how.start = point;
       how.gap = options.gap;
-      how.seconds = seconds_left();
-      const lp::Solution solution = programme.model.solve(how);
+      how.seconds = deadline.seconds_left();
+      const lp::Solution solution = program.model.solve(how);
+      // Cbc's tree cannot be recomputed; what it proves beyond the prices is named as the solver's.
+      if (std::isfinite(solution.bound))
+        synthesis.time_lower_of_choice = std::max(least, whole ? std::ceil(solution.bound - 1e-6) : solution.bound);
       if (!solution.columns.empty() && solution.objective < choice.time()) take(choice, pairs, solution.columns);
     }
   }

@@ -7,13 +7,12 @@
 // after it is rank 0's. A routing to start from is mended first, which for a few broken links is all that there is to
 // do.
 #include <algorithm>
-#include <chrono>
 
-#include "synthesis/interior_point/path_interior_point.h"
+#include "base/deadline.h"
 #include "synthesis/methods.h"
+#include "synthesis/near_optimal_flow.h"
 #include "synthesis/paths/fewer_paths.h"
 #include "synthesis/sweep/mended_flow.h"
-#include "synthesis/sweep/path_gauss_seidel.h"
 
 namespace colltopo::synthesis {
 
@@ -22,8 +21,7 @@ namespace {
 constexpr double k_flow_part = 0.6;            // of the gap is the flow's, the rest is for merging
 constexpr double k_flow_part_of_start = 0.85;  // a routing to start from has been merged
 constexpr double k_merged_part = 0.9;          // the last tenth is for cutting shards into whole chunks
-constexpr double k_gauss_seidel_gap = 1e-4;    // the interior point is the faster one beyond
-constexpr std::size_t k_most_classes = 12000;  // of an interior point: 1.2 GB for its matrix
+constexpr double k_gauss_seidel_gap = 1e-4;    // the interior point's start
 
 std::string refusal(const Topology&, const SynthesisOptions&) { return ""; }
 
@@ -36,18 +34,13 @@ Synthesis mended_synthesis(const FlowInstance& instance, const SynthesisOptions&
   }
   FlowSolution solution = mended_flow(instance, lengths, options);
   if (options.team != nullptr && solution.gap() <= options.gap) options.team->leave();
-  return {std::move(solution.routing),
-          {solution.time, solution.time_lower, link_lengths(instance, solution.class_lengths)},
-          0,
-          "",
-          solution.trees};
+  return {.routing = std::move(solution.routing),
+          .bound = {solution.time, solution.time_lower, link_lengths(instance, solution.class_lengths)},
+          .trees = solution.trees};
 }
 
 Synthesis make(const Topology& topology, const SynthesisOptions& options) {
-  const auto began = std::chrono::steady_clock::now();
-  const auto seconds_left = [&] {
-    return options.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  };
+  const Deadline deadline(options.seconds);
   const FlowInstance instance = whole_instance(topology);
   SynthesisOptions own = options;
   Synthesis mended;
@@ -58,12 +51,8 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
     if (options.team == nullptr) own.start = &mended.routing;  // of a team rank 0 alone has it
   }
   own.gap = (options.start == nullptr ? k_flow_part : k_flow_part_of_start) * options.gap;
-  const bool refine = own.gap < k_gauss_seidel_gap && instance.class_capacity.size() <= k_most_classes;
-  own.seconds = seconds_left();
-  SynthesisOptions first = own;
-  if (refine) first.gap = k_gauss_seidel_gap;
-  FlowSolution solution = path_gauss_seidel(instance, first);
-  if (options.team != nullptr) options.team->leave();
+  own.seconds = deadline.seconds_left();
+  FlowSolution solution = near_optimal_flow(instance, own, k_gauss_seidel_gap);
   Synthesis synthesis;
   synthesis.trees = solution.trees;
   for (std::size_t member = 0; member < mended.trees.size(); ++member) synthesis.trees[member] += mended.trees[member];
@@ -71,8 +60,6 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
     synthesis.bound = {solution.time, solution.time_lower, link_lengths(instance, solution.class_lengths)};
     return synthesis;
   }
-  own.seconds = seconds_left();
-  if (refine && solution.gap() > own.gap && own.seconds > 0) solution = path_interior_point(instance, solution, own);
 
   synthesis.routing =
       with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + k_merged_part * options.gap));

@@ -34,7 +34,7 @@ std::string mcf_master_refusal(const Topology& topology, const SynthesisOptions&
 }
 
 Synthesis mcf_master(const Topology& topology, const SynthesisOptions& options) {
-  return decomposed_flow(topology, Children::stripping, options);
+  return decomposed_flow(topology, options);
 }
 
 }  // namespace
@@ -45,7 +45,8 @@ RoutingMethod mcf_link_method() {
 }
 
 RoutingMethod mcf_master_method() {
-  return {"mcf-master", "decomposed MCF: the grouped master linear programme by Clp, and stripping; exact",
+  return {"mcf-master",
+          "decomposed MCF: the grouped master linear programme by Clp, and stripping or child programs; exact",
           mcf_master_refusal, mcf_master};
 }
 

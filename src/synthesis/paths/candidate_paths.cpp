@@ -22,14 +22,16 @@ int diameter(const Topology& topology, int threads) {
   return farthest.empty() ? 0 : *std::max_element(farthest.begin(), farthest.end());
 }
 
-/// Shortest paths first, since long ones help little: a largest set of least total length may lack the short ones (its
-/// best flow is 8% slower on kautz:16:4, 14% on kautz:81:8). Where it has more paths, they are added.
-std::vector<Path> disjoint_of(const Topology& topology, PathsFrom& from, NodeId source, NodeId target) {
+/// A largest set of link-disjoint paths: that of the shortest paths first where it is one, since long ones help little;
+/// otherwise one of least total length, which may lack the short ones (its best flow is 8% slower on kautz:16:4, 14% on
+/// kautz:81:8). `widened`: both sets together, no longer disjoint.
+std::vector<Path> disjoint_of(const Topology& topology, PathsFrom& from, NodeId source, NodeId target, bool widened) {
   std::vector<Path> paths = from.disjoint_shortest_first(target);
   const std::size_t most = std::min(topology.links_out(source).size(), topology.links_in(target).size());
   if (paths.size() == most) return paths;
-  const std::vector<Path> largest = from.disjoint(target);
+  std::vector<Path> largest = from.disjoint(target);
   if (largest.size() == paths.size()) return paths;
+  if (!widened) return largest;
   for (const Path& path : largest)
     if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
   return paths;
@@ -39,7 +41,8 @@ PathList paths_of(const Topology& topology, PathsFrom& from, NodeId source, Node
                   const SynthesisOptions& options, int most_links) {
   switch (options.path_set) {
     case PathSet::disjoint:
-      return {disjoint_of(topology, from, source, target), false};
+    case PathSet::widened:
+      return {disjoint_of(topology, from, source, target, options.path_set == PathSet::widened), false};
     case PathSet::shortest:
       return from.shortest(target, k_most_candidates);
     case PathSet::bounded:

@@ -1,7 +1,7 @@
 // How a network gets its stepped flow: by the programme where that is small, by times for the hops of paths elsewhere.
 #include <algorithm>
-#include <chrono>
 
+#include "base/deadline.h"
 #include "base/parallel.h"
 #include "synthesis/lp/exact_flow.h"
 #include "synthesis/lp/expanded_graph.h"
@@ -20,18 +20,6 @@ namespace {
 constexpr double k_worth_a_step = 1e-4;
 /// More steps than the diameter that are tried.
 constexpr Step k_most_more_steps = 6;
-
-class SecondsLeft {
- public:
-  explicit SecondsLeft(double seconds) : seconds_(seconds) {}
-  double operator()() const {
-    return seconds_ - std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  double seconds_;
-};
 
 /// Tries ever more steps, from `fewest` on, until the time is `good_enough` or no longer gets better.
 template <typename Attempt>
@@ -99,7 +87,7 @@ Routing choices(const Topology& topology, const Routing& flow, int most_links, i
 
 SteppedSynthesis stepped_flow(const Topology& topology, const SynthesisOptions& options) {
   expect_connected(topology);
-  const SecondsLeft seconds_left(options.seconds);
+  const Deadline deadline(options.seconds);
   const Step fewest = fewest_steps(topology);
   SteppedSynthesis synthesis;
 
@@ -108,11 +96,11 @@ SteppedSynthesis stepped_flow(const Topology& topology, const SynthesisOptions& 
       (static_cast<std::int64_t>(topology.links().size()) + topology.hosts()) * topology.hosts() * fewest;
   if (columns <= k_most_columns) {
     synthesis.method = "the time-stepped linear programme";
-    const ExactFlow unstepped = grouped_flows(whole_instance(topology), seconds_left());
+    const ExactFlow unstepped = grouped_flows(whole_instance(topology), deadline.seconds_left());
     synthesis.bound.lengths = unstepped.class_lengths;
     synthesis.bound.time_lower = time_lower_bound(topology, synthesis.bound.lengths, options.threads);
     raise_steps(topology, fewest, synthesis.bound.time_lower * (1 + 1e-6), synthesis, options,
-                [&](Step steps) { return stepped_programme(topology, steps, seconds_left()); });
+                [&](Step steps) { return time_expanded_flow(topology, steps, deadline.seconds_left()); });
     return synthesis;
   }
 
@@ -130,7 +118,7 @@ SteppedSynthesis stepped_flow(const Topology& topology, const SynthesisOptions& 
   const int most_links = diameter + (diameter + fewest - 1) / fewest;  // through switches a hop is several links
   const Routing paths = choices(topology, unstepped.routing, most_links, options.threads);
   raise_steps(topology, most_hops(topology, paths), good_enough, synthesis, options,
-              [&](Step steps) { return with_hop_times(topology, paths, steps, good_enough, seconds_left()); });
+              [&](Step steps) { return with_hop_times(topology, paths, steps, good_enough, deadline.seconds_left()); });
   return synthesis;
 }
 

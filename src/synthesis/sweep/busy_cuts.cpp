@@ -79,7 +79,9 @@ double cut_bound(const FlowInstance& instance, const std::vector<double>& length
             std::min(distance[i * parts + j], distance[i * parts + via] + distance[via * parts + j]);
   double sum = 0;
   for (std::size_t i = 0; i < parts; ++i)
-    for (std::size_t j = 0; j < parts; ++j) sum += hosts[i] * hosts[j] * distance[i * parts + j];
+    for (std::size_t j = 0; j < parts; ++j)
+      // A switch that lost its links is a part without hosts, infinitely far from all: 0 * infinity is no number.
+      if (hosts[i] > 0 && hosts[j] > 0) sum += hosts[i] * hosts[j] * distance[i * parts + j];
   return sum / std::inner_product(lengths.begin(), lengths.end(), instance.class_capacity.begin(), 0.0);
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <barrier>
+#include <exception>
+#include <mutex>
 #include <numeric>
 #include <thread>
 
@@ -51,7 +53,7 @@ FlowSweep::FlowSweep(const FlowInstance& instance, const SynthesisOptions& optio
   const std::size_t rank = team_ == nullptr ? 0 : static_cast<std::size_t>(team_->rank());
   for (std::size_t source = rank; source < pools_.size(); source += members) turns_.push_back(source);
   // Members must not visit neighbours at the same time in every sweep: both would move to the same links.
-  random_.seed(options.seed + static_cast<std::uint32_t>(rank));
+  random_ = Lots(options.seed + static_cast<std::uint64_t>(rank));
   most_turns_ = (pools_.size() + members - 1) / members;
   const std::size_t batch = std::max<std::size_t>(1, pools_.size() / members / k_batches);
   for (unsigned i = 0; i < worker_count(options.threads); ++i)
@@ -62,12 +64,14 @@ FlowSweep::FlowSweep(const FlowInstance& instance, const SynthesisOptions& optio
 }
 
 void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential&)>& visit) {
-  std::shuffle(turns_.begin(), turns_.end(), random_);
+  random_.shuffle(turns_);
   if (copies_.empty()) {
     for (const std::size_t source : turns_) visit(source, desks_[0], potential_);
     return;
   }
   const std::size_t workers = std::min(desks_.size(), copies_.size());
+  std::mutex mutex;
+  std::exception_ptr error;  // thrown once all have come to the end: the others wait at the barrier for who is gone
   std::barrier together(static_cast<std::ptrdiff_t>(workers));
   const auto work = [&](std::size_t worker) {
     const std::size_t classes = changes_.size();
@@ -76,7 +80,12 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
       const std::size_t count = std::min(copies_.size(), turns_.size() - std::min(first, turns_.size()));
       for (std::size_t i = worker; i < count; i += workers) {
         copies_[i].copy_state(potential_, companions_);
-        visit(turns_[first + i], desks_[worker], copies_[i]);
+        try {
+          visit(turns_[first + i], desks_[worker], copies_[i]);
+        } catch (...) {
+          const std::lock_guard lock(mutex);
+          if (!error) error = std::current_exception();
+        }
       }
       together.arrive_and_wait();
       potential_.changes(std::span(copies_).first(count), begin, end, changes_);
@@ -89,9 +98,12 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
       together.arrive_and_wait();
     }
   };
-  std::vector<std::jthread> others;
-  for (std::size_t worker = 1; worker < workers; ++worker) others.emplace_back(work, worker);
-  work(0);
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t worker = 1; worker < workers; ++worker) others.emplace_back(work, worker);
+    work(0);
+  }
+  if (error) std::rethrow_exception(error);
 }
 
 void FlowSweep::grow(std::size_t source, std::span<const double> class_lengths, Desk& desk) {

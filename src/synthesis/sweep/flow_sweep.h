@@ -9,10 +9,10 @@
 #pragma once
 
 #include <functional>
-#include <random>
 #include <span>
 #include <vector>
 
+#include "base/random.h"
 #include "synthesis/sweep/pair_step.h"
 #include "synthesis/sweep/path_pool.h"
 #include "synthesis/sweep/shortest_path_tree.h"
@@ -74,7 +74,7 @@ class FlowSweep {
   std::vector<LinkPotential> copies_;        // [place in a batch]; none when batches are single sources
   double companions_ = 1;                    // of a source that does what a source of the same batch does
   std::vector<double> changes_;              // [class] of the loads in a batch
-  std::mt19937 random_;
+  Lots random_{1};
 };
 
 }  // namespace colltopo::synthesis
