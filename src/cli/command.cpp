@@ -78,7 +78,7 @@ CLI::Validator number(double least, double most) {
             if (parse_number(text, value) && value >= least && value <= most) return "";
             const std::string range = std::isfinite(most) ? fmt::format("from {:.10g} to {:.10g}", least, most)
                                                           : fmt::format("of {:g} or more", least);
-            return fmt::format("{}; expected a number {}", quoted(text), range);
+            return fmt::format("{}; expected a number {}", colltopo::quoted(text), range);
           },
           ""};
 }
