@@ -22,11 +22,12 @@
 
 #include "colltopo/error.h"
 #include "colltopo/synthesis.h"
-#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 
 namespace {
 
 using namespace colltopo;
+using namespace colltopo::synthesis;
 
 struct Case {
   const char* method;

@@ -31,6 +31,7 @@ double number(const std::string& text) {
 
 colltopo::PathSet path_set(const std::string& text) {
   if (text == "disjoint") return colltopo::PathSet::disjoint;
+  if (text == "widened") return colltopo::PathSet::widened;
   if (text == "shortest") return colltopo::PathSet::shortest;
   if (text == "bounded") return colltopo::PathSet::bounded;
   throw colltopo::Error("paths=" + text + "; expected disjoint, shortest or bounded");

@@ -13,18 +13,25 @@
 
 namespace colltopo {
 
-enum class PathSet : std::uint8_t { disjoint, shortest, bounded };
+/// Of every pair: a largest set of link-disjoint paths; that widened by the shortest disjoint ones where these are
+/// fewer (no longer disjoint); all shortest ones; all of bounded length.
+enum class PathSet : std::uint8_t { disjoint, widened, shortest, bounded };
+
+/// How the decomposed flow (Basu et al., 3.1.2) becomes paths: flow per source stripped into paths at once, or taken
+/// apart per target by the child programs (10)-(14), whose flows then give their widest paths (3.2.1).
+enum class Children : std::uint8_t { stripping, linear_programs };
 
 /// What a method may depend on besides the topology.
 struct SynthesisOptions {
   double gap = 0.01;                                         // stop when time / time_lower - 1 is at most this
   double seconds = std::numeric_limits<double>::infinity();  // or when this much time has passed
   int threads = 0;                                           // 0: all cores
-  bool symmetry = true;                                      // use automorphisms where that is exact
+  bool symmetry = true;                                      // alltoall_bound: use automorphisms
   std::uint32_t seed = 1;
-  PathSet path_set = PathSet::disjoint;        // mcf-path, ilp
+  PathSet path_set = PathSet::widened;         // mcf-path, ilp
   int most_links = 0;                          // of a path, for PathSet::bounded; 0: the diameter plus 1
   double epsilon = 0.05;                       // fptas
+  Children children = Children::stripping;     // mcf-master
   const Routing* start = nullptr;              // a routing of the same hosts to begin with (warm start)
   std::span<const double> start_lengths = {};  // mcf: [link] lengths that proved how good `start` was; empty: unknown
   Team* team = nullptr;                        // to share the work with: methods that `spread`; nullptr: alone
@@ -35,8 +42,9 @@ struct SynthesisOptions {
 struct Synthesis {
   Routing routing;
   FlowBound bound;  // time: of the routing; time_lower and lengths: the optimum's, where the method knows it
-  double time_lower_of_paths = 0;  // mcf-path, ilp: no weights on the paths it chose among are faster; 0: not known
-  std::string remark = {};         // for people: what was left out; empty: nothing
+  double time_lower_of_paths = 0;   // mcf-path, ilp: no weights on the paths it chose among are faster; 0: not known
+  double time_lower_of_choice = 0;  // ilp: nor is any choice of one of them per pair, as the solver says; 0: not known
+  std::string remark = {};          // for people: what was left out; empty: nothing
   std::vector<std::uint64_t> trees = {};  // [member of the team] shortest-path trees that it has grown, where counted
 };
 

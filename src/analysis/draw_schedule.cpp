@@ -13,6 +13,8 @@
 
 namespace colltopo {
 
+using namespace drawing;
+
 namespace {
 
 constexpr double k_left = 76, k_top = 96, k_row = 40, k_local = 44;  // pixels

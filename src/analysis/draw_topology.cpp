@@ -12,6 +12,8 @@
 
 namespace colltopo {
 
+using namespace drawing;
+
 namespace {
 
 constexpr double k_margin = 70;

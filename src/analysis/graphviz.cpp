@@ -9,7 +9,7 @@
 
 #include "analysis/layout_topology.h"
 
-namespace colltopo {
+namespace colltopo::drawing {
 
 namespace {
 
@@ -90,4 +90,4 @@ bool place_by_graphviz(const Topology& topology, std::vector<Point>& places) {
   return placed == topology.nodes();
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::drawing

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <set>
 
-namespace colltopo {
+namespace colltopo::drawing {
 
 namespace {
 
@@ -417,4 +417,4 @@ Layout layout_of(const Topology& topology) {
   return layout;
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::drawing

@@ -8,7 +8,7 @@
 #include "analysis/svg.h"
 #include "colltopo/topology.h"
 
-namespace colltopo {
+namespace colltopo::drawing {
 
 struct Layout {
   std::vector<Point> places;  // [node]
@@ -21,4 +21,4 @@ Layout layout_of(const Topology& topology);
 /// Nodes by Graphviz, in points; false when the program cannot be run or does not answer.
 bool place_by_graphviz(const Topology& topology, std::vector<Point>& places);
 
-}  // namespace colltopo
+}  // namespace colltopo::drawing

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace colltopo {
+namespace colltopo::drawing {
 
 namespace {
 
@@ -129,4 +129,4 @@ std::string heat(double share) {
   return fmt::format("#{:02x}{:02x}{:02x}", mix(a.red, b.red), mix(a.green, b.green), mix(a.blue, b.blue));
 }
 
-}  // namespace colltopo
+}  // namespace colltopo::drawing

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace colltopo {
+namespace colltopo::drawing {
 
 struct Point {
   double x = 0, y = 0;
@@ -56,4 +56,4 @@ class Svg {
 std::string hue(int index, int count);
 std::string heat(double share);
 
-}  // namespace colltopo
+}  // namespace colltopo::drawing

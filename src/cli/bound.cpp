@@ -171,10 +171,6 @@ void run(const Arguments& arguments, Session& session) {
   if (collective != Collective::alltoall && of_alltoall)
     throw Error(fmt::format("{}: has no lengths or loads; --lengths, --loads and --check-lengths are for alltoall",
                             arguments.collective));
-  if (!(arguments.gap >= 0)) throw Error(fmt::format("--gap {}; expected a number of 0 or more", arguments.gap));
-  if (!(arguments.seconds >= 0))
-    throw Error(fmt::format("--seconds {}; expected a number of 0 or more", arguments.seconds));
-  if (arguments.threads < 0) throw Error(fmt::format("--threads {}; expected 0 (all) or more", arguments.threads));
   if (arguments.lengths == "-" && arguments.loads == "-")
     throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
   if (arguments.root != 0 && !rooted(collective))
@@ -202,9 +198,13 @@ void add_bound(CLI::App& app, Session& session) {
   add_without(*command, arguments->without);
   command->add_option("--root", arguments->root, "Of collectives with one: the root")->capture_default_str();
   command->add_option("--gap", arguments->gap, "alltoall: stop when the bounds are this near, relatively")
+      ->check(number(0))
       ->capture_default_str();
-  command->add_option("--seconds", arguments->seconds, "alltoall: stop after so many seconds, however near");
-  command->add_option("--threads", arguments->threads, "Threads; 0: all cores")->capture_default_str();
+  command->add_option("--seconds", arguments->seconds, "alltoall: stop after so many seconds, however near")
+      ->check(number(0));
+  command->add_option("--threads", arguments->threads, "Threads; 0: all cores")
+      ->check(number(0, k_most_threads))
+      ->capture_default_str();
   command->add_flag("--no-symmetry", arguments->no_symmetry, "alltoall: treat every host and link on its own");
   command->add_option("--lengths", arguments->lengths, "alltoall: write the link lengths that prove the bound (CSV)");
   command->add_option("--loads", arguments->loads, "alltoall: write the load of every link by the flow (CSV)");

@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
+#include "base/numbers.h"
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
 #include "colltopo/import.h"
@@ -65,7 +67,23 @@ std::string Report::text() const {
   return all;
 }
 
-std::string Report::json() const { return values_.dump(2) + "\n"; }
+std::string json_text(const nlohmann::ordered_json& value) {
+  // Names come from others' files and arguments, which need not be UTF-8; dump() would throw.
+  return value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+CLI::Validator number(double least, double most) {
+  return {[least, most](const std::string& text) -> std::string {
+            double value = 0;
+            if (parse_number(text, value) && value >= least && value <= most) return "";
+            const std::string range = std::isfinite(most) ? fmt::format("from {:.10g} to {:.10g}", least, most)
+                                                          : fmt::format("of {:g} or more", least);
+            return fmt::format("{}; expected a number {}", colltopo::quoted(text), range);
+          },
+          ""};
+}
+
+std::string Report::json() const { return json_text(values_); }
 
 void Report::print(const Session& session, const std::string& output) const {
   if (session.json)

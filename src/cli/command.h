@@ -1,6 +1,7 @@
 // What every subcommand shares: arguments that are files or specs, reports for people and scripts, files to write.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,15 @@ void add_topology(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_bound(CLI::App& app, Session& session);
 void add_routes(CLI::App& app, Session& session);
+
+/// As --json prints it; bytes that are not UTF-8 become U+FFFD.
+std::string json_text(const nlohmann::ordered_json& value);
+
+inline constexpr double k_any_size = std::numeric_limits<double>::infinity();
+/// Of an option: a number from `least` to `most`, both allowed; no NaN. The message gives both.
+CLI::Validator number(double least, double most = k_any_size);
+/// Of --threads: more than any machine has would only fail to start.
+inline constexpr double k_most_threads = 4096;
 
 /// One result, as lines "name  value" for people or as one JSON object.
 class Report {

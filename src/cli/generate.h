@@ -29,8 +29,8 @@ struct GenerateArguments {
 
   // Routings and flows.
   SynthesisOptions synthesis;
-  std::string path_set = "disjoint";  // or shortest, bounded:L
-  bool no_symmetry = false;
+  std::string path_set = "widened";  // or shortest, bounded:L
+  std::string children = "strip";
   std::int32_t most_chunks = 0;  // 0: the method's own
   std::string layers = "lash-sequential";
   std::string from;           // a schedule to begin with
@@ -82,6 +82,8 @@ class Generation {
   void write(const std::string& contents);
   /// What was made is wrong: exit status 1 and no file.
   void reject(const std::string& violation);
+  /// What was made is right but not as good as it was asked for: exit status 1.
+  void miss() { session_.status = k_examined_is_wrong; }
   /// Time, memory and file, then prints the report.
   void end();
 

@@ -19,8 +19,10 @@ namespace colltopo::cli {
 namespace {
 
 void read_path_set(const std::string& text, SynthesisOptions& options) {
-  if (text == "disjoint" || text == "shortest") {
-    options.path_set = text == "disjoint" ? PathSet::disjoint : PathSet::shortest;
+  if (text == "disjoint" || text == "widened" || text == "shortest") {
+    options.path_set = text == "disjoint"  ? PathSet::disjoint
+                       : text == "widened" ? PathSet::widened
+                                           : PathSet::shortest;
     return;
   }
   options.path_set = PathSet::bounded;
@@ -31,8 +33,11 @@ void read_path_set(const std::string& text, SynthesisOptions& options) {
   const auto [rest, error] =
       std::from_chars(text.data() + (has_length ? k_bounded.size() : 0), end, options.most_links);
   if (!has_length || error != std::errc() || rest != end || options.most_links < 1)
-    throw Error(fmt::format("--paths '{}'; expected disjoint, shortest, bounded or bounded:LINKS", text));
+    throw Error(fmt::format("--paths '{}'; expected disjoint, widened, shortest, bounded or bounded:LINKS", text));
 }
+
+// Fractions are tried up to it, and buffers have 2^30 chunks.
+constexpr double k_most_chunks_asked = 100'000;
 
 LayerMethod layer_method_argument(const std::string& text) {
   if (const auto method = layer_method_named(text)) return *method;
@@ -93,14 +98,16 @@ double time_of(const Schedule& schedule, const Topology& topology) {
   return s_per_byte * slowest;
 }
 
-void report_time(Report& report, double achieved, const FlowFigures& figures) {
+/// Whether the gap that was asked for is met; nothing was asked for where figures have none.
+bool report_time(Report& report, double achieved, const FlowFigures& figures) {
   const double bound = figures.bound;
-  const double gap = bound > 0 ? achieved / bound - 1 : 0;
+  // Rounding may put the sides of an exact answer the wrong way round in the last digit.
+  const double gap = bound > 0 ? std::max(0.0, achieved / bound - 1) : 0;
   report.add("F", achieved > 0 ? 1 / achieved : 0, fmt::format("{:.8g}", achieved > 0 ? 1 / achieved : 0))
       .add("achieved", achieved, fmt::format("{:.8g} shards over the slowest link's bandwidth (1/F)", achieved))
       .add("bound", bound, fmt::format("{:.8g}", bound))
       .add("gap", gap, fmt::format("{:.2f}%", 100 * gap));
-  if (figures.gap_asked < 0) return;
+  if (figures.gap_asked < 0) return true;
   // As it was asked for, with room for the last digits of both sides.
   const bool met = gap <= figures.gap_asked + 1e-9;
   report.add_hidden("gap_asked", figures.gap_asked).add_hidden("gap_met", met);
@@ -109,6 +116,7 @@ void report_time(Report& report, double achieved, const FlowFigures& figures) {
                fmt::format("the gap asked for, {:g}%: the flow has {:.3g}%, whole chunks change that by {:.3g}%",
                            100 * figures.gap_asked, 100 * ((1 + gap) / (1 + figures.chunk_loss) - 1),
                            100 * figures.chunk_loss));
+  return met;
 }
 
 }  // namespace
@@ -120,7 +128,7 @@ FlowRequest flow_request(const GenerateArguments& arguments, Generation& generat
   request.layers = layer_method_argument(arguments.layers);
   request.most_chunks = arguments.most_chunks > 0 ? arguments.most_chunks : k_most_chunks_default;
   request.synthesis = arguments.synthesis;
-  request.synthesis.symmetry = !arguments.no_symmetry;
+  request.synthesis.children = arguments.children == "lp" ? Children::linear_programs : Children::stripping;
   read_path_set(arguments.path_set, request.synthesis);
   request.synthesis.progress = [&generation, algorithm = arguments.algorithm](const FlowBound& bound) {
     generation.progress.show(fmt::format("{}: time {:.6g}, at least {:.6g}: gap {:.2f}%", algorithm, bound.time,
@@ -180,7 +188,7 @@ void finish(Generation& generation, Schedule schedule, const Topology& topology,
     return generation.end();
   }
   const double achieved = time_of(schedule, topology);
-  report_time(report, achieved, figures);
+  if (!report_time(report, achieved, figures)) generation.miss();
   report.add("solve_seconds", figures.solve_s, seconds_text(figures.solve_s)).add("verified", true);
   schedule.bound =
       fmt::format("all-to-all time {:.8g}, at least {:.8g} shards over the slowest link", achieved, figures.bound);
@@ -192,30 +200,34 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
   const std::string group = "Flows and paths";
   SynthesisOptions& synthesis = arguments.synthesis;
   command.add_option("--gap", synthesis.gap, "Stop when the time is proved to be this near the optimum; 0.01 is 1%")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number(0))
       ->capture_default_str()
       ->group(group);
   command.add_option("--seconds", synthesis.seconds, "Or when this much time has passed")
-      ->check(CLI::PositiveNumber)
+      ->check(number(0))
       ->group(group);
   command.add_option("--threads", synthesis.threads, "0: all cores")
-      ->check(CLI::NonNegativeNumber)
+      ->check(number(0, k_most_threads))
       ->capture_default_str()
       ->group(group);
-  command.add_flag("--no-symmetry", arguments.no_symmetry, "Do not look for symmetries of the network")->group(group);
+  command.add_option("--children", arguments.children, "mcf-master: strip, or lp for the paper's child programs")
+      ->check(CLI::IsMember({"strip", "lp"}))
+      ->capture_default_str()
+      ->group(group);
   command.add_option("--seed", synthesis.seed, "Of what is left to chance; of the tree of a ring")
       ->capture_default_str()
       ->group(group);
-  command.add_option("--paths", arguments.path_set, "mcf-path, ilp: disjoint, shortest, bounded or bounded:LINKS")
+  command
+      .add_option("--paths", arguments.path_set, "mcf-path, ilp: disjoint, widened, shortest, bounded or bounded:LINKS")
       ->capture_default_str()
       ->group(group);
   command.add_option("--epsilon", synthesis.epsilon, "fptas: its accuracy")
-      ->check(CLI::Range(1e-6, 0.5))
+      ->check(number(1e-6, 0.333))
       ->capture_default_str()
       ->group(group);
   command
       .add_option("--chunks-max", arguments.most_chunks, fmt::format("Per shard; default {}", k_most_chunks_default))
-      ->check(CLI::PositiveNumber)
+      ->check(number(1, k_most_chunks_asked))
       ->group(group);
   command.add_option("--layers", arguments.layers, "lash, lash-sequential, df-sssp or none")
       ->capture_default_str()

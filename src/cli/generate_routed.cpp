@@ -128,6 +128,10 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
   if (const double least = synthesis.time_lower_of_paths; least > 0)
     generation.report.add("bound_of_paths", least,
                           fmt::format("{:.8g}: no other weights on these paths are faster", least));
+  if (const double least = synthesis.time_lower_of_choice; least > 0)
+    generation.report.add(
+        "bound_of_choice", least,
+        fmt::format("{:.8g}: no single one of these paths per pair is faster, says the solver", least));
   if (!synthesis.remark.empty()) generation.report.add("remark", synthesis.remark);
   report_work(generation.report, synthesis.trees);
   finish(generation, std::move(schedule), topology, request.layers, figures);

@@ -31,7 +31,7 @@ Exit status: 0 good, 1 what was examined is wrong, 2 usage or unreadable input.)
 int report_failure(const Session& session, const std::string& what) {
   // mpirun ends all processes when the first one fails, which must not be before the one that speaks has spoken.
   if (session.silent) return k_good;
-  if (session.json) std::cout << nlohmann::ordered_json{{"error", what}}.dump(2) << '\n';
+  if (session.json) std::cout << json_text({{"error", what}});
   std::cerr << "colltopo: " << what << '\n';
   return k_usage;
 }

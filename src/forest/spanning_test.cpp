@@ -6,7 +6,7 @@
 #include <numeric>
 #include <optional>
 
-#include "synthesis/parallel.h"
+#include "base/parallel.h"
 
 namespace colltopo {
 

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "import/source.h"
+#include "base/lines.h"
 
 namespace colltopo::msccl {
 
@@ -217,9 +217,7 @@ class Ordering {
     return true;
   }
 
-  Error error(Node node, std::string_view what) const {
-    return import::error_at(file_, nodes_[node].instruction->line, what);
-  }
+  Error error(Node node, std::string_view what) const { return error_at(file_, nodes_[node].instruction->line, what); }
 
   Error stuck() const {
     for (Node node = 0; node < nodes_.size(); ++node) {

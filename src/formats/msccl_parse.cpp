@@ -6,16 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.h"
+#include "base/xml.h"
 #include "formats/msccl.h"
-#include "import/xml.h"
 
 namespace colltopo::msccl {
 
 namespace {
-
-using import::quoted;
-using import::Source;
-using import::XmlDocument;
 
 // Chunks of a buffer: far more than a runtime takes, few enough to have a table of them.
 constexpr std::int64_t k_most_chunks = 1 << 24;
@@ -37,7 +34,7 @@ constexpr std::array<NamedType, 10> k_types = {{{"nop", StepType::nop},
 
 class Parser {
  public:
-  explicit Parser(const Source& source) : document_(source, "algo") {}
+  explicit Parser(const TextFile& source) : document_(source, "algo") {}
 
   Algorithm algorithm() {
     const pugi::xml_node algo = document_.root();
@@ -58,7 +55,7 @@ class Parser {
   std::int64_t number(pugi::xml_node node, const char* attribute, std::int64_t least, std::int64_t most) const {
     const std::string text = document_.text(node, attribute);
     std::int64_t value = 0;
-    if (!import::parse_whole(text, value) || value < least || value > most)
+    if (!parse_number(text, value) || value < least || value > most)
       throw document_.error(node, fmt::format("{}={} of <{}>; expected a whole number in {}..{}", attribute,
                                               quoted(text), node.name(), least, most));
     return value;
@@ -222,7 +219,7 @@ class Parser {
 }  // namespace
 
 Algorithm parsed(std::string_view contents, const std::string& file) {
-  const Source source{contents, file, {}};
+  const TextFile source{contents, file};
   return Parser(source).algorithm();
 }
 

@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
+#include "base/xml.h"
 #include "colltopo/formats.h"
 #include "colltopo/verify.h"
 #include "formats/gpu_memory.h"
 #include "formats/msccl_order.h"
-#include "import/source.h"
-#include "import/xml.h"
 
 namespace colltopo {
 
@@ -68,7 +68,7 @@ class Placement {
 
   GpuMemory& gpu(Rank rank) { return gpus_[static_cast<std::size_t>(rank)]; }
 
-  Error error(const Instruction& step, std::string_view what) const { return import::error_at(file_, step.line, what); }
+  Error error(const Instruction& step, std::string_view what) const { return error_at(file_, step.line, what); }
 
   std::vector<Cell> cells(Rank rank, const Instruction& step, const Place& place) {
     const Chunk first = place.first * split_, count = step.count * split_;
@@ -353,7 +353,7 @@ std::string plain_name(const Algorithm& algorithm) {
 
 }  // namespace
 
-bool is_msccl_xml(std::string_view contents) { return import::has_xml_root(contents, "algo"); }
+bool is_msccl_xml(std::string_view contents) { return has_xml_root(contents, "algo"); }
 
 Schedule read_msccl_xml(std::string_view contents, const std::string& file) {
   const Algorithm algorithm = parsed(contents, file);

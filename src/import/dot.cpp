@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.h"
 #include "import/dot_tokens.h"
 #include "import/formats.h"
 #include "import/network.h"

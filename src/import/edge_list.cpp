@@ -2,6 +2,7 @@
 // list").
 #include <fmt/format.h>
 
+#include "base/numbers.h"
 #include "import/formats.h"
 #include "import/network.h"
 

@@ -5,9 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.h"
+#include "base/xml.h"
 #include "import/formats.h"
 #include "import/network.h"
-#include "import/xml.h"
 
 namespace colltopo::import {
 

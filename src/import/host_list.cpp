@@ -1,4 +1,5 @@
 #include "import/host_list.h"
+#include "base/numbers.h"
 
 #include <algorithm>
 
@@ -76,7 +77,7 @@ class HostList {
       const std::string_view low_text = range.substr(0, dash);
       const std::string_view high_text = dash == range.size() ? low_text : range.substr(dash + 1);
       std::int64_t low = 0, high = 0;
-      if (!parse_whole(low_text, low) || !parse_whole(high_text, high) || low < 0)
+      if (!parse_number(low_text, low) || !parse_number(high_text, high) || low < 0)
         refuse(fmt::format("{} is no number and no range", quoted(range)));
       if (high < low) refuse(fmt::format("range {} runs backwards", quoted(range)));
       if (static_cast<std::size_t>(high - low) >= k_most_names - made.size())

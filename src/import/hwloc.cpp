@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "base/xml.h"
 #include "import/formats.h"
 #include "import/network.h"
-#include "import/xml.h"
 
 namespace colltopo::import {
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.h"
 #include "import/formats.h"
 #include "import/network.h"
 
@@ -61,7 +62,7 @@ bool parse_speed(std::string_view word, double& bandwidth) {
   const std::size_t x = word.find('x');
   std::int64_t lanes = 0;
   double gigabits = 0;
-  if (x == std::string_view::npos || !parse_whole(word.substr(0, x), lanes) || lanes < 1 ||
+  if (x == std::string_view::npos || !parse_number(word.substr(0, x), lanes) || lanes < 1 ||
       !lane_gigabits(word.substr(x + 1), gigabits))
     return false;
   bandwidth = static_cast<double>(lanes) * gigabits * 1e9 / 8;
@@ -117,7 +118,7 @@ class Fabric {
   void take_node(bool is_switch, std::string_view rest) {
     const std::string_view all = rest;
     std::int64_t ports = 0;
-    if (!parse_whole(take_word(rest), ports)) refuse(all, "the number of ports and an identifier in quotes");
+    if (!parse_number(take_word(rest), ports)) refuse(all, "the number of ports and an identifier in quotes");
     FabricNode node{take_quoted(rest), "", is_switch, line_};
     const std::size_t comment = rest.find('#');
     if (comment != std::string_view::npos) {
@@ -168,7 +169,7 @@ class Fabric {
     const std::string_view all = rest;
     const std::size_t end = rest.find(']');
     std::int64_t number = 0;
-    if (!rest.starts_with('[') || end == std::string_view::npos || !parse_whole(rest.substr(1, end - 1), number))
+    if (!rest.starts_with('[') || end == std::string_view::npos || !parse_number(rest.substr(1, end - 1), number))
       refuse(all, "a port number in brackets");
     rest.remove_prefix(end + 1);
     return number;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/numbers.h"
 #include "import/formats.h"
 #include "import/network.h"
 #include "import/switch_tree.h"
@@ -25,11 +26,11 @@ struct Coordinates {
 
 bool parse(std::string_view line, Coordinates& coordinates) {
   const std::size_t colon = line.find(':');
-  if (colon == std::string_view::npos || !parse_whole(trimmed(line.substr(0, colon)), coordinates.rank)) return false;
+  if (colon == std::string_view::npos || !parse_number(trimmed(line.substr(0, colon)), coordinates.rank)) return false;
   line.remove_prefix(colon + 1);
   for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
     std::int64_t value = 0;
-    if (!parse_whole(word, value)) return false;
+    if (!parse_number(word, value)) return false;
     coordinates.at.push_back(value);
   }
   return coordinates.rank >= 0 && !coordinates.at.empty();

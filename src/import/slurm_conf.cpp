@@ -4,6 +4,7 @@
 // line's switch to what hangs below it. Blocks are switches under one switch named "blocks".
 #include <fmt/format.h>
 
+#include "base/numbers.h"
 #include "import/formats.h"
 #include "import/host_list.h"
 #include "import/switch_tree.h"

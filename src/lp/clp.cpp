@@ -18,6 +18,9 @@ namespace colltopo::lp {
 
 namespace {
 
+// Both solvers take a limit below 0 for none, and Cbc wants to print it.
+constexpr double k_least_seconds = 0.01;
+
 /// Clp's infinity is the largest double.
 std::vector<double> finite(const std::vector<double>& bounds) {
   std::vector<double> finite = bounds;
@@ -66,7 +69,7 @@ class Loaded {
     clp.setLogLevel(0);
     clp.loadProblem(by_columns_, column_lower_.data(), column_upper_.data(), model_.cost_.data(), row_lower_.data(),
                     row_upper_.data());
-    if (std::isfinite(options.seconds)) clp.setMaximumSeconds(options.seconds);
+    if (std::isfinite(options.seconds)) clp.setMaximumSeconds(std::max(options.seconds, k_least_seconds));
     // A hundred times closer than usual: loads add up what is left open in many rows.
     clp.setPrimalTolerance(1e-9);
     clp.setDualTolerance(1e-9);
@@ -115,7 +118,8 @@ class Loaded {
     }
     std::vector<std::string> words{"colltopo", "-log", "0", "-ratio", std::to_string(options.gap)};
     if (std::isfinite(options.seconds))
-      words.insert(words.end(), {"-sec", std::to_string(std::max(options.seconds, 0.01)), "-timeMode", "elapsed"});
+      words.insert(words.end(),
+                   {"-sec", std::to_string(std::max(options.seconds, k_least_seconds)), "-timeMode", "elapsed"});
     words.insert(words.end(), {"-solve", "-quit"});
     std::vector<const char*> arguments;
     for (const std::string& word : words) arguments.push_back(word.c_str());

@@ -1,26 +1,22 @@
 // Which solver when: distances where they decide, then symmetry, path Gauss-Seidel, and the interior point for more.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "colltopo/error.h"
 #include "colltopo/synthesis.h"
-#include "synthesis/arcs.h"
-#include "synthesis/path_gauss_seidel.h"
-#include "synthesis/path_interior_point.h"
+#include "synthesis/near_optimal_flow.h"
+#include "synthesis/sweep/arcs.h"
 
 namespace colltopo {
 
+using namespace synthesis;
+
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr double k_coarse_gap = 1e-4;           // Gauss-Seidel alone is the faster one down to this
 constexpr double k_start_gap = 1e-3;            // of the interior point's start
 constexpr double k_fine_gap = 1e-9;             // of small instances, where it costs nothing
 constexpr double k_small_pairs = 20000;         // an instance of so many pairs
 constexpr std::size_t k_small_classes = 400;    // and classes is small
-constexpr std::size_t k_most_classes = 12000;   // of an interior point: 1.2 GB for its matrix
 constexpr double k_recomputed_distances = 2e7;  // hosts times links up to which the whole's distances are recomputed
 
 double largest_over_capacity(const FlowInstance& instance, const std::vector<double>& loads) {
@@ -75,19 +71,10 @@ std::vector<double> even_loads(const FlowInstance& instance) {
 }
 
 FlowSolution solve(const FlowInstance& instance, SynthesisOptions options) {
-  const Clock::time_point began = Clock::now();
-  const double seconds = options.seconds;
   const double pairs = static_cast<double>(instance.sources.size()) * (instance.topology->hosts() - 1);
   const std::size_t classes = instance.class_capacity.size();
   if (pairs <= k_small_pairs && classes <= k_small_classes) options.gap = std::min(options.gap, k_fine_gap);
-  const bool refine = options.gap < k_coarse_gap && classes <= k_most_classes;
-
-  SynthesisOptions first = options;
-  if (refine) first.gap = k_start_gap;
-  FlowSolution solution = path_gauss_seidel(instance, first);
-  options.seconds = seconds - std::chrono::duration<double>(Clock::now() - began).count();
-  if (!refine || solution.gap() <= options.gap || options.seconds <= 0) return solution;
-  return path_interior_point(instance, solution, options);
+  return near_optimal_flow(instance, options, k_start_gap);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include "colltopo/synthesis.h"
 
-namespace colltopo {
+namespace colltopo::synthesis {
 
 RoutingMethod mcf_method();
 RoutingMethod mcf_path_method();
@@ -15,4 +15,4 @@ RoutingMethod mcf_link_method();
 RoutingMethod mcf_master_method();
 RoutingMethod ilp_method();
 
-}  // namespace colltopo
+}  // namespace colltopo::synthesis

@@ -6,6 +6,8 @@
 
 namespace colltopo {
 
+using namespace synthesis;
+
 std::span<const RoutingMethod> routing_methods() {
   static const std::vector<RoutingMethod> methods{mcf_method(),      mcf_link_method(), mcf_master_method(),
                                                   mcf_path_method(), fptas_method(),    sssp_method(),

@@ -8,9 +8,10 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
+#include "base/random.h"
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
-#include "topology/lots.h"
 #include "topology/modifiers.h"
 
 namespace colltopo {

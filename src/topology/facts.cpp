@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "colltopo/topology.h"
+#include "topology/cuts.h"
 
 namespace colltopo {
 
@@ -44,22 +45,22 @@ class GrowingCut {
   Cut cut_;
 };
 
-/// Keeps the cuts that have a host on both sides.
+/// Shows the cuts that have a host on both sides, one after the other: a cut has a bit per node, and there are
+/// thousands.
 class Cuts {
  public:
-  explicit Cuts(const Topology& topology) : topology_(topology) {}
-  void keep(const Cut& cut) {
-    if (cut.hosts_inside > 0 && cut.hosts_inside < topology_.hosts()) cuts_.push_back(cut);
+  Cuts(const Topology& topology, const std::function<void(const Cut&)>& visit) : topology_(topology), visit_(visit) {}
+  void show(const Cut& cut) const {
+    if (cut.hosts_inside > 0 && cut.hosts_inside < topology_.hosts()) visit_(cut);
   }
-  std::vector<Cut> take() { return std::move(cuts_); }
 
  private:
   const Topology& topology_;
-  std::vector<Cut> cuts_;
+  const std::function<void(const Cut&)>& visit_;
 };
 
 // The nodes within distance d, for every d, and the nearest half of the hosts.
-void add_balls(const Topology& topology, NodeId centre, Cuts& cuts) {
+void show_balls(const Topology& topology, NodeId centre, const Cuts& cuts) {
   const std::vector<int> distances = distances_from(topology, centre);
   const auto distance = [&](NodeId node) { return distances[static_cast<std::size_t>(node)]; };
   std::vector<NodeId> nearest;
@@ -72,19 +73,19 @@ void add_balls(const Topology& topology, NodeId centre, Cuts& cuts) {
     ball.add(nearest[i]);
     const bool shell_ends = i + 1 == nearest.size() || distance(nearest[i]) != distance(nearest[i + 1]);
     if (shell_ends || (topology.is_host(nearest[i]) && ball.cut().hosts_inside == topology.hosts() / 2))
-      cuts.keep(ball.cut());
+      cuts.show(ball.cut());
   }
 }
 
-void add_slabs(const Topology& topology, Cuts& cuts) {
+void show_slabs(const Topology& topology, const Cuts& cuts) {
   NodeId stride = topology.hosts();
   for (const int side : topology.sides()) {
     stride /= side;
     GrowingCut slab(topology);
     for (int coordinate = 0; coordinate + 1 < side; ++coordinate) {
-      for (NodeId host = 0; host < topology.hosts(); ++host)
-        if (host / stride % side == coordinate) slab.add(host);
-      cuts.keep(slab.cut());
+      for (NodeId row = coordinate * stride; row < topology.hosts(); row += side * stride)
+        for (NodeId host = row; host < row + stride; ++host) slab.add(host);
+      cuts.show(slab.cut());
     }
   }
 }
@@ -104,9 +105,16 @@ class Hash {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
+/// A torus, every host of which sees the same distances.
+bool is_torus(const Topology& topology) { return !topology.sides().empty() && topology.wraps(); }
+
+bool has_equal_links(const Topology& topology) {
+  return std::ranges::all_of(topology.links(),
+                             [&](const Link& link) { return link.bandwidth == topology.links().front().bandwidth; });
+}
+
 void measure_distances(const Topology& topology, TopologyFacts& facts) {
-  // Every host of a torus sees the same distances.
-  const bool alike = !topology.sides().empty() && topology.wraps();
+  const bool alike = is_torus(topology);
   const NodeId sources = alike ? 1 : topology.hosts();
   double sum = 0;
   facts.connected = true;
@@ -128,20 +136,26 @@ void measure_distances(const Topology& topology, TopologyFacts& facts) {
 
 }  // namespace
 
-std::vector<Cut> narrow_cuts(const Topology& topology) {
-  Cuts cuts(topology);
+void for_each_narrow_cut(const Topology& topology, const std::function<void(const Cut&)>& visit) {
+  const Cuts cuts(topology, visit);
   const NodeId hosts = topology.hosts();
-  const NodeId centres = std::min(hosts, k_most_centres);
+  // The balls of a torus are as wide around any other host.
+  const NodeId centres = is_torus(topology) && has_equal_links(topology) ? 1 : std::min(hosts, k_most_centres);
   for (NodeId i = 0; i < centres; ++i)
-    add_balls(topology, static_cast<NodeId>(static_cast<std::int64_t>(i) * hosts / centres), cuts);
+    show_balls(topology, static_cast<NodeId>(static_cast<std::int64_t>(i) * hosts / centres), cuts);
   // Hosts that are no centre still bound what they alone can send and receive.
   for (NodeId host = 0; hosts > centres && host < hosts && hosts <= 4096; ++host) {
     GrowingCut alone(topology);
     alone.add(host);
-    cuts.keep(alone.cut());
+    cuts.show(alone.cut());
   }
-  add_slabs(topology, cuts);
-  return cuts.take();
+  show_slabs(topology, cuts);
+}
+
+std::vector<Cut> narrow_cuts(const Topology& topology) {
+  std::vector<Cut> cuts;
+  for_each_narrow_cut(topology, [&](const Cut& cut) { cuts.push_back(cut); });
+  return cuts;
 }
 
 TopologyFacts facts_of(const Topology& topology) {
@@ -163,11 +177,11 @@ TopologyFacts facts_of(const Topology& topology) {
     facts.slowest_link = facts.slowest_link == 0 ? link.bandwidth : std::min(facts.slowest_link, link.bandwidth);
   }
   measure_distances(topology, facts);
-  for (const Cut& cut : narrow_cuts(topology)) {
-    if (cut.hosts_inside != topology.hosts() / 2 && cut.hosts_inside != (topology.hosts() + 1) / 2) continue;
+  for_each_narrow_cut(topology, [&](const Cut& cut) {
+    if (cut.hosts_inside != topology.hosts() / 2 && cut.hosts_inside != (topology.hosts() + 1) / 2) return;
     const double width = std::min(cut.bandwidth_out, cut.bandwidth_in);
     if (facts.bisection == 0 || width < facts.bisection) facts.bisection = width;
-  }
+  });
   return facts;
 }
 

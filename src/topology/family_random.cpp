@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "topology/families.h"
-#include "topology/lots.h"
 
 namespace colltopo {
 

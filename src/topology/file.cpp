@@ -1,9 +1,12 @@
 // The native topology file: a JSON object (docs/command.md, "Topology files").
+#include <algorithm>
+#include <initializer_list>
 #include <istream>
 #include <iterator>
 #include <limits>
 #include <map>
 #include <ostream>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -16,6 +19,7 @@ namespace colltopo {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 constexpr int k_version = 1;
 
@@ -68,6 +72,20 @@ const json& member(const json& object, const char* name, const Place& place) {
   return *found;
 }
 
+/// A key that nobody reads is one that was meant to be another: "bandwith" would leave the default in force.
+void expect_keys(const json& object, std::initializer_list<std::string_view> known, const Place& place) {
+  for (const auto& [key, value] : object.items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      place.refuse(fmt::format("unknown key \"{}\"", key), fmt::format("{}", fmt::join(known, ", ")));
+}
+
+void expect_different_names(const Topology& topology, const Place& place) {
+  std::unordered_set<std::string_view> names;
+  for (NodeId node = 0; node < topology.nodes(); ++node)
+    if (!names.insert(topology.node_name(node)).second)
+      place.refuse(fmt::format("two nodes are called \"{}\"", topology.node_name(node)), "a name for each alone");
+}
+
 double number(const json& value, const Place& place) {
   if (!value.is_number()) place.refuse(value.dump(), "a number");
   return value.get<double>();
@@ -96,18 +114,24 @@ void name_nodes(TopologyBuilder& builder, const json& nodes, NodeId first, const
 void add_link(TopologyBuilder& builder, const json& link, const Place& place) {
   if (!link.is_object())
     place.refuse(link.dump(), R"({"tail": NODE, "head": NODE, "bandwidth": BYTES_PER_SECOND, "latency": SECONDS})");
+  expect_keys(link, {"tail", "head", "bandwidth", "latency"}, place);
   const auto tail = static_cast<NodeId>(whole_number(member(link, "tail", place), place));
   const auto head = static_cast<NodeId>(whole_number(member(link, "head", place), place));
   const double bandwidth = link.contains("bandwidth") ? number(link["bandwidth"], place) : k_default_bandwidth;
   const double latency = link.contains("latency") ? number(link["latency"], place) : k_default_latency;
   try {
     builder.link(tail, head, bandwidth, latency);
-  } catch (const Error& error) {  // the builder knows the topology's name only
-    throw Error(fmt::format("{}:{}: {}", place.file, place.line, error.what()));
+  } catch (const Error& error) {
+    // The builder gives the topology's name for a place, which is the file's unless the file has another.
+    std::string_view what = error.what();
+    if (what.starts_with(place.file + ": ")) what.remove_prefix(place.file.size() + 2);
+    throw Error(fmt::format("{}:{}: {}", place.file, place.line, what));
   }
 }
 
 void set_grid(TopologyBuilder& builder, const json& grid, const Place& place) {
+  if (!grid.is_object()) place.refuse(grid.dump(), R"({"sides": [NUMBERS], "wraps": true or false})");
+  expect_keys(grid, {"sides", "wraps"}, place);
   std::vector<int> sides;
   const json& given = member(grid, "sides", place);
   if (!given.is_array()) place.refuse(given.dump(), "\"sides\" to be a list of numbers");
@@ -120,6 +144,7 @@ void set_grid(TopologyBuilder& builder, const json& grid, const Place& place) {
 Topology topology_in(const json& file, const std::string& file_name, const Lines& lines) {
   const Place top{file_name, 1, "top"};
   if (!file.is_object()) top.refuse("not an object", "{\"colltopo-topology\": 1, ...}");
+  expect_keys(file, {"colltopo-topology", "name", "hosts", "switches", "links", "grid"}, top);
   const auto key = [&](const char* name) { return Place{file_name, lines.of(name), name}; };
   const Place version = key("colltopo-topology");
   if (whole_number(member(file, "colltopo-topology", top), version) != k_version)
@@ -143,7 +168,9 @@ Topology topology_in(const json& file, const std::string& file_name, const Lines
   for (std::size_t i = 0; i < link_list.size(); ++i)
     add_link(builder, link_list[i], Place{file_name, lines.of_link(i), fmt::format("links[{}]", i)});
   if (file.contains("grid")) set_grid(builder, file["grid"], key("grid"));
-  return std::move(builder).build();
+  Topology topology = std::move(builder).build();
+  expect_different_names(topology, hosts);
+  return topology;
 }
 
 }  // namespace
@@ -183,12 +210,19 @@ Topology read_topology(std::istream& in, const std::string& file_name) {
 }
 
 void write_topology(std::ostream& out, const Topology& topology) {
+  const auto text = [&](const json& value) {
+    try {
+      return value.dump();
+    } catch (const json::type_error&) {
+      throw Error(fmt::format("{}: a name is not UTF-8; JSON cannot hold it", topology.name()));
+    }
+  };
   const auto names = [&](NodeId first, NodeId end) {
     json list = json::array();
     for (NodeId node = first; node < end; ++node) list.push_back(topology.node_name(node));
-    return list.dump();
+    return text(list);
   };
-  out << "{\n  \"colltopo-topology\": " << k_version << ",\n  \"name\": " << json(topology.name()).dump()
+  out << "{\n  \"colltopo-topology\": " << k_version << ",\n  \"name\": " << text(topology.name())
       << ",\n  \"hosts\": " << names(0, topology.hosts())
       << ",\n  \"switches\": " << names(topology.hosts(), topology.nodes()) << ",\n";
   if (!topology.sides().empty())
@@ -197,9 +231,9 @@ void write_topology(std::ostream& out, const Topology& topology) {
   out << "  \"links\": [";
   const char* before = "\n";
   for (const Link& link : topology.links()) {
-    out << before
-        << fmt::format(R"(    {{"tail": {}, "head": {}, "bandwidth": {}, "latency": {}}})", link.tail, link.head,
-                       link.bandwidth, link.latency);
+    out << before << "    "
+        << ordered_json{
+               {"tail", link.tail}, {"head", link.head}, {"bandwidth", link.bandwidth}, {"latency", link.latency}};
     before = ",\n";
   }
   out << "\n  ]\n}\n";

@@ -51,6 +51,10 @@ std::string grid_fault(const Topology& topology) {
       hops += topology.wraps() ? std::min(apart, side - apart) : apart;
     }
     if (hops != 1) return fmt::format("link {} -> {}, which joins no grid neighbours", link.tail, link.head);
+    const auto same = [&](LinkId other) { return topology.link(other).head == link.head; };
+    if (std::ranges::count_if(topology.links_out(link.tail), same) > 1)
+      return fmt::format("link {} -> {} twice; a grid has one between neighbours, and another is missing", link.tail,
+                         link.head);
   }
   return "";
 }
@@ -126,6 +130,16 @@ TopologyBuilder& TopologyBuilder::arrange(std::vector<int> sides) {
 }
 
 Topology TopologyBuilder::build() && {
+  // Everything that is computed from links divides their bandwidths or adds them up.
+  double slowest = std::numeric_limits<double>::infinity(), fastest = 0, sum = 0;
+  for (const Link& link : topology_.links_) {
+    slowest = std::min(slowest, link.bandwidth);
+    fastest = std::max(fastest, link.bandwidth);
+    sum += link.bandwidth;
+  }
+  if (!topology_.links_.empty() && !(std::isfinite(fastest / slowest) && std::isfinite(sum)))
+    throw Error(fmt::format("{}: links of {} and of {} bytes per second; their ratio and sum must be finite numbers",
+                            topology_.name_, slowest, fastest));
   group_by(topology_.links_, &Link::tail, topology_.nodes(), topology_.out_, topology_.first_out_);
   group_by(topology_.links_, &Link::head, topology_.nodes(), topology_.in_, topology_.first_in_);
   if (!topology_.sides_.empty()) {

@@ -23,6 +23,4 @@ std::span<const Modifier> modifiers();
 Topology drop_links(const Topology& topology, const std::string& spec, const std::string& argument);
 Topology drop_hosts(const Topology& topology, const std::string& spec, const std::string& argument);
 
-std::vector<std::string> split_at(std::string_view text, char separator);
-
 }  // namespace colltopo

@@ -4,6 +4,7 @@
 // become edges of the bliss graph; every other arc gets a vertex of its own, coloured by the kind, in the middle.
 // Hosts with the same links to the same neighbours (on one switch, or all joined to each other) are found first and
 // only one of them is given to bliss, coloured by their number: bliss would else look at every swap of two of them.
+// Edges of large cliques that no other clique shares (the lines of a HyperX) become spokes of a hub vertex: cliques.h.
 #include "topology/orbits.h"
 
 #include <algorithm>
@@ -12,6 +13,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+
+#include "base/union_find.h"
+#include "topology/cliques.h"
 
 namespace colltopo {
 
@@ -44,21 +48,27 @@ std::vector<LinkId> by_ends(const Topology& topology) {
 
 /// Sorted by tail and head; kinds are numbered by the order of their bandwidths.
 std::vector<Arc> arcs_of(const Topology& topology, const std::vector<LinkId>& sorted_links) {
-  std::vector<Arc> arcs;
-  std::vector<std::vector<double>> bandwidths;
-  for (const LinkId id : sorted_links) {
-    const Link& link = topology.link(id);
-    if (arcs.empty() || arcs.back().tail != link.tail || arcs.back().head != link.head) {
-      arcs.push_back({link.tail, link.head, 0});
-      bandwidths.emplace_back();
-    }
-    bandwidths.back().push_back(link.bandwidth);
-  }
+  const auto same_ends = [&](LinkId a, LinkId b) {
+    return topology.link(a).tail == topology.link(b).tail && topology.link(a).head == topology.link(b).head;
+  };
   std::map<std::vector<double>, int> kinds;
-  for (const std::vector<double>& kind : bandwidths) kinds.emplace(kind, 0);
+  std::vector<double> bandwidths;
+  // Calls found(first link) with the bandwidths of all links between two nodes in `bandwidths`.
+  const auto for_each_arc = [&](const auto& found) {
+    for (std::size_t first = 0; first < sorted_links.size();) {
+      bandwidths.clear();
+      std::size_t next = first;
+      for (; next < sorted_links.size() && same_ends(sorted_links[first], sorted_links[next]); ++next)
+        bandwidths.push_back(topology.link(sorted_links[next]).bandwidth);
+      found(topology.link(sorted_links[first]));
+      first = next;
+    }
+  };
+  for_each_arc([&](const Link&) { kinds.try_emplace(bandwidths, 0); });
   int next = 0;
   for (auto& [kind, number] : kinds) number = next++;
-  for (std::size_t i = 0; i < arcs.size(); ++i) arcs[i].kind = kinds.at(bandwidths[i]);
+  std::vector<Arc> arcs;
+  for_each_arc([&](const Link& link) { arcs.push_back({link.tail, link.head, kinds.at(bandwidths)}); });
   return arcs;
 }
 
@@ -83,6 +93,22 @@ struct Seen {
   auto operator<=>(const Seen&) const = default;
 };
 
+/// Hosts that see the same, in the order of what they see.
+std::vector<std::vector<NodeId>> grouped(const std::vector<std::vector<Seen>>& seen) {
+  std::vector<NodeId> hosts(seen.size());
+  std::iota(hosts.begin(), hosts.end(), 0);
+  std::sort(hosts.begin(), hosts.end(), [&](NodeId a, NodeId b) {
+    const auto order = seen[index(a)] <=> seen[index(b)];
+    return order == 0 ? a < b : order < 0;
+  });
+  std::vector<std::vector<NodeId>> groups;
+  for (const NodeId host : hosts) {
+    if (groups.empty() || seen[index(groups.back().front())] != seen[index(host)]) groups.emplace_back();
+    groups.back().push_back(host);
+  }
+  return groups;
+}
+
 /// All hosts, grouped; groups in the order of their first host. No host is alike to some by both meanings.
 std::vector<Alike> alike_hosts(const Topology& topology, const std::vector<Arc>& arcs) {
   std::vector<std::vector<Seen>> seen(index(topology.hosts()));
@@ -91,25 +117,24 @@ std::vector<Alike> alike_hosts(const Topology& topology, const std::vector<Arc>&
     if (topology.is_host(arc.head)) seen[index(arc.head)].push_back({arc.tail, ~arc.kind});
   }
   const int kind = commonest_kind(arcs);
-  std::map<std::vector<Seen>, std::vector<NodeId>> apart, joined;
+  for (std::vector<Seen>& sees : seen) std::sort(sees.begin(), sees.end());
+  const std::vector<std::vector<NodeId>> apart = grouped(seen);
   for (NodeId host = 0; host < topology.hosts(); ++host) {
-    std::vector<Seen>& sees = seen[index(host)];
-    std::sort(sees.begin(), sees.end());
-    apart[sees].push_back(host);
     // As if it were joined to itself, it sees what those joined to it see.
+    std::vector<Seen>& sees = seen[index(host)];
     sees.push_back({host, kind});
     sees.push_back({host, ~kind});
     std::sort(sees.begin(), sees.end());
-    joined[std::move(sees)].push_back(host);
   }
   std::map<NodeId, Alike> by_first;
-  for (const auto& [sees, hosts] : joined)
-    if (hosts.size() > 1) by_first.emplace(hosts.front(), Alike{hosts, true});
-  std::vector<bool> grouped(index(topology.hosts()), false);
-  for (const auto& [first, group] : by_first)
-    for (const NodeId host : group.hosts) grouped[index(host)] = true;
-  for (const auto& [sees, hosts] : apart)
-    if (!grouped[index(hosts.front())]) by_first.emplace(hosts.front(), Alike{hosts, false});
+  std::vector<bool> is_joined(index(topology.hosts()), false);
+  for (std::vector<NodeId>& hosts : grouped(seen)) {
+    if (hosts.size() == 1) continue;
+    for (const NodeId host : hosts) is_joined[index(host)] = true;
+    by_first.emplace(hosts.front(), Alike{std::move(hosts), true});
+  }
+  for (const std::vector<NodeId>& hosts : apart)
+    if (!is_joined[index(hosts.front())]) by_first.emplace(hosts.front(), Alike{hosts, false});
   std::vector<Alike> groups;
   for (auto& [first, group] : by_first) groups.push_back(std::move(group));
   return groups;
@@ -180,8 +205,20 @@ double search(const Reduced& reduction, const std::vector<Arc>& arcs, bool one_e
   for (NodeId vertex = static_cast<NodeId>(reduction.groups.size()); vertex < reduction.vertices; ++vertex)
     graph.add_vertex(0);
   const int plain = commonest_kind(arcs);
+  std::vector<CliqueEdge> edges;
+  if (one_edge_both_ways)
+    for (const Arc& arc : arcs)
+      if (arc.kind == plain) edges.push_back({arc.tail, arc.head});
+  const Cliques cliques = cliques_of(edges, reduction.vertices);
+  const unsigned int hub_colour = colours++;
+  for (const std::vector<NodeId>& clique : cliques.members) {
+    const unsigned int hub = graph.add_vertex(hub_colour);
+    for (const NodeId vertex : clique) graph.add_edge(static_cast<unsigned int>(vertex), hub);
+  }
+  std::size_t edge = 0;  // into `edges`
   for (const Arc& arc : arcs) {
-    if (one_edge_both_ways && arc.tail > arc.head) continue;
+    const bool has_hub = one_edge_both_ways && arc.kind == plain && cliques.has_edge[edge++];
+    if (has_hub || (one_edge_both_ways && arc.tail > arc.head)) continue;
     const auto tail = static_cast<unsigned int>(arc.tail), head = static_cast<unsigned int>(arc.head);
     if (arc.kind == plain) {
       graph.add_edge(tail, head);
@@ -228,34 +265,6 @@ void add_permutations_of(const std::vector<NodeId>& group, NodeId nodes, std::ve
 
 double log10_factorial(std::size_t number) { return std::lgamma(static_cast<double>(number) + 1) / std::log(10.0); }
 
-/// Sets that grow together; each is known by its smallest member.
-class Union {
- public:
-  explicit Union(std::size_t members) : parent_(members) { std::iota(parent_.begin(), parent_.end(), 0); }
-  void join(int a, int b) {
-    a = root(a);
-    b = root(b);
-    parent_[index(std::max(a, b))] = std::min(a, b);
-  }
-  /// [member] the number of its set; sets in the order of their smallest members.
-  std::vector<int> numbered(int& sets) {
-    std::vector<int> number(parent_.size());
-    sets = 0;
-    for (std::size_t member = 0; member < parent_.size(); ++member) {
-      const auto smallest = index(root(static_cast<int>(member)));
-      number[member] = smallest == member ? sets++ : number[smallest];
-    }
-    return number;
-  }
-
- private:
-  int root(int member) {
-    while (parent_[index(member)] != member) member = parent_[index(member)] = parent_[index(parent_[index(member)])];
-    return member;
-  }
-  std::vector<int> parent_;
-};
-
 /// [link] into `sorted_links`, and the first of those with the same ends and bandwidth.
 class LinkImages {
  public:
@@ -283,7 +292,7 @@ class LinkImages {
 };
 
 void number_orbits(const Topology& topology, const std::vector<LinkId>& sorted_links, Orbits& orbits) {
-  Union hosts(index(topology.hosts())), links(topology.links().size());
+  UnionFind hosts(index(topology.hosts())), links(topology.links().size());
   for (std::size_t i = 1; i < sorted_links.size(); ++i) {
     const Link &a = topology.link(sorted_links[i - 1]), &b = topology.link(sorted_links[i]);
     if (a.tail == b.tail && a.head == b.head && a.bandwidth == b.bandwidth)
@@ -298,8 +307,10 @@ void number_orbits(const Topology& topology, const std::vector<LinkId>& sorted_l
       for (const LinkId link : topology.links_in(node)) links.join(link, images.of(link, generator));
     }
   }
-  orbits.host_orbit = hosts.numbered(orbits.host_orbits);
-  orbits.link_orbit = links.numbered(orbits.link_orbits);
+  orbits.host_orbit = hosts.numbered();
+  orbits.host_orbits = static_cast<int>(hosts.sets());
+  orbits.link_orbit = links.numbered();
+  orbits.link_orbits = static_cast<int>(links.sets());
 }
 
 }  // namespace

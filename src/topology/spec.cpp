@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <filesystem>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
 #include "topology/families.h"
@@ -34,16 +35,6 @@ std::string lines_of(const Rows& rows, std::string_view before, std::string_view
 }
 
 }  // namespace
-
-std::vector<std::string> split_at(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const std::size_t end = text.find(separator);
-    parts.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
 
 Topology topology_of(std::string_view text) {
   const std::string spec(text);

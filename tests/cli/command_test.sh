@@ -568,6 +568,29 @@ bad_parameters() {
   expect 2 'radix' generate tra ring:8 --radix two
 }
 
+# Input that was taken once, or taken for something else.
+forgiven() {
+  expect_one_line 2 "gap: 'nan'; expected a number of 0 or more" generate mcf ring:4 --gap nan
+  expect_one_line 2 "gap: 'nan'; expected a number of 0 or more" bound alltoall ring:4 --gap nan
+  expect_one_line 2 "seconds: '-1'; expected a number of 0 or more" generate mcf ring:4 --seconds -1
+  expect_one_line 2 "threads: '200000'; expected a number from 0 to 4096" bound alltoall ring:4 --threads 200000
+  expect_one_line 2 "chunks-max: '1000000000'; expected a number from 1 to 100000" generate mcf ring:4 --chunks-max 1000000000
+  expect_one_line 2 "epsilon: '0.5'; expected a number from 1e-06 to 0.333" generate fptas ring:4 --epsilon 0.5
+  # A gap that is missed is a result that is not what was asked for, by both commands.
+  expect 1 'missed +the gap asked for' generate mcf kautz:20:3 --gap 1e-4 --chunks-max 1
+  expect 0 'gap +0.00%' generate mcf torus:4x4
+  # Seconds that are used up are no lack of a limit.
+  timeout 30 "$colltopo" generate ilp kautz:100:4 --seconds 0.001 >/dev/null || fail "ilp --seconds 0.001 is not over after 30 s"
+  # Names that are not UTF-8.
+  expect 2 "unknown topology family" topology $'x\xff:3' --json
+  printf 'h\xe9te b\nb h\xe9te\n' >latin.edges
+  expect_json 'it["hosts"] == 2' topology latin.edges
+  expect_json 'len(it["cut"]) == 1' bound allgather latin.edges
+  expect_one_line 2 'a name is not UTF-8; JSON cannot hold it' convert latin.edges --to topo-json
+  expect_json '"--children" and it["verified"]' generate mcf-master kautz:8:3 --children lp
+  expect 2 'children' generate mcf-master kautz:8:3 --children none
+}
+
 bad_files() {
   expect_one_line 2 'no-such-file: cannot be read: No such file' verify no-such-file
   expect_one_line 2 'cannot be read: it is a directory' verify .

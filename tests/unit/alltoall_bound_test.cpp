@@ -9,11 +9,13 @@
 #include "colltopo/error.h"
 #include "colltopo/synthesis.h"
 #include "networks.h"
-#include "synthesis/path_gauss_seidel.h"
-#include "synthesis/path_interior_point.h"
+#include "synthesis/interior_point/path_interior_point.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 #include "topology/orbits.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;

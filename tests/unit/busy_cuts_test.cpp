@@ -4,14 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "colltopo/routing.h"
-#include "synthesis/busy_cuts.h"
+#include "synthesis/sweep/busy_cuts.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 /// Cliques of four hosts in a line, neighbours joined by one cable.
-Topology cliques(int count) {
-  TopologyBuilder builder("cliques", 4 * count);
+Topology cliques(int count, int lonely_switches = 0) {
+  TopologyBuilder builder("cliques", 4 * count, lonely_switches);
   for (NodeId first = 0; first < 4 * count; first += 4) {
     for (NodeId a = first; a < first + 4; ++a)
       for (NodeId b = a + 1; b < first + 4; ++b) builder.cable(a, b);
@@ -47,6 +49,13 @@ TEST(BestCut, is_several_where_these_are_equally_busy) {
   const std::vector<double> lengths = best_cut(whole_instance(topology), shortest_loads(topology), 1, 33);
   EXPECT_NEAR(time_lower_bound(topology, lengths), 4 * 8, 1e-9);
   EXPECT_EQ(std::count_if(lengths.begin(), lengths.end(), [](double length) { return length > 0; }), 4);
+}
+
+TEST(BestCut, is_found_beside_a_switch_that_lost_its_links) {
+  const Topology topology = cliques(2, 1);
+  const std::vector<double> lengths = best_cut(whole_instance(topology), shortest_loads(topology), 1, 16.5);
+  ASSERT_FALSE(lengths.empty());
+  EXPECT_NEAR(time_lower_bound(topology, lengths), 4 * 4, 1e-9);
 }
 
 TEST(BestCut, is_none_where_no_cut_proves_more_than_is_known) {

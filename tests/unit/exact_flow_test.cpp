@@ -1,11 +1,13 @@
 // The exact linear programmes: known optima, agreement of the programmes with each other, certificates, paths.
-#include "synthesis/exact_flow.h"
+#include "synthesis/lp/exact_flow.h"
 
 #include <gmock/gmock.h>
 
 #include "colltopo/error.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;
@@ -27,7 +29,7 @@ TEST(MasterProgramme, finds_known_optima_and_proves_them) {
   for (const auto& [spec, time] : {Known{"torus:3x3x3", 9}, Known{"torus:4x4", 8}, Known{"kautz:16:4", 7.5714285714},
                                    Known{"kautz:32:4", 21.25}}) {
     const Topology topology = topology_of(spec);
-    const Synthesis synthesis = decomposed_flow(topology, Children::stripping, {});
+    const Synthesis synthesis = decomposed_flow(topology, {});
     expect_certified(topology, synthesis);
     EXPECT_NEAR(synthesis.bound.time, time, 1e-6 * time) << spec;
     EXPECT_NEAR(synthesis.bound.time_lower, time, 1e-7 * time) << spec;
@@ -58,8 +60,8 @@ TEST(Programmes, undecomposed_and_decomposed_agree) {
     expect_certified(topology, whole);
     const double time = whole.bound.time_lower;
     EXPECT_LE(whole.bound.time, 1.000001 * time);
-    for (const Children children : {Children::stripping, Children::linear_programmes}) {
-      const Synthesis decomposed = decomposed_flow(topology, children, {});
+    for (const Children children : {Children::stripping, Children::linear_programs}) {
+      const Synthesis decomposed = decomposed_flow(topology, {.children = children});
       expect_certified(topology, decomposed);
       EXPECT_NEAR(decomposed.bound.time_lower, time, 1e-7 * time);
       EXPECT_LE(decomposed.bound.time, 1.000001 * time);
@@ -72,8 +74,8 @@ TEST(PathExtraction, is_within_a_percent_of_the_optimum_on_the_papers_graphs) {
        {topology_of("hypercube:3"), topology_of("twisted-hypercube:3"), topology_of("bipartite:4:4"),
         topology_of("torus:3x3x3"), topology_of("kautz:16:4"), topology_of("kautz:32:4"), topology_of("kautz:48:4")}) {
     SCOPED_TRACE(topology.name());
-    for (const Children children : {Children::stripping, Children::linear_programmes}) {
-      const Synthesis synthesis = decomposed_flow(topology, children, {});
+    for (const Children children : {Children::stripping, Children::linear_programs}) {
+      const Synthesis synthesis = decomposed_flow(topology, {.children = children});
       expect_certified(topology, synthesis);
       EXPECT_LE(synthesis.bound.gap(), 0.01);
     }

@@ -2,9 +2,11 @@
 #include <gmock/gmock.h>
 
 #include "colltopo/synthesis.h"
-#include "synthesis/fewer_paths.h"
+#include "synthesis/paths/fewer_paths.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 /// Two hosts with two cables: 0 -> 1 by links 0 and 2, back by 1 and 3; the shares 0.4 and 0.6 of either way.

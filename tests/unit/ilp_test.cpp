@@ -1,13 +1,16 @@
 // One path per pair by integer programming, against all choices one by one.
 #include <gmock/gmock.h>
+#include <chrono>
 
 #include <algorithm>
 
 #include "colltopo/synthesis.h"
-#include "synthesis/candidate_paths.h"
-#include "synthesis/path_sets.h"
+#include "synthesis/paths/candidate_paths.h"
+#include "synthesis/paths/path_sets.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;
@@ -99,6 +102,28 @@ TEST(Ilp, is_optimal_on_a_torus_and_not_where_one_path_is_too_few) {
   const FlowBound bound = routing_method_named("ilp")->make(topology_of("bipartite:4:4"), {}).bound;
   EXPECT_DOUBLE_EQ(bound.time, 3);
   EXPECT_NEAR(bound.time_lower, 2.5, 1e-9);
+}
+
+TEST(Ilp, says_what_no_choice_beats) {
+  for (const char* spec : {"bipartite:4:4", "kautz:9:3", "torus:3x3"}) {
+    const Topology topology = topology_of(spec);
+    SynthesisOptions options;
+    options.gap = 0;
+    const Synthesis synthesis = routing_method_named("ilp")->make(topology, options);
+    EXPECT_DOUBLE_EQ(synthesis.time_lower_of_choice, synthesis.bound.time) << spec;
+    EXPECT_GE(synthesis.time_lower_of_choice, synthesis.time_lower_of_paths - 1e-6) << spec;
+  }
+}
+
+TEST(Ilp, stops_at_once_when_the_time_is_up) {
+  SynthesisOptions options;
+  options.seconds = 1e-3;
+  const Topology topology = topology_of("kautz:100:4");
+  const auto began = std::chrono::steady_clock::now();
+  const Synthesis synthesis = routing_method_named("ilp")->make(topology, options);
+  // The paths alone take a part of a second; solving without a limit took ten.
+  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), 5);
+  EXPECT_EQ(routing_fault(topology, synthesis.routing), "");
 }
 
 TEST(Ilp, gives_what_it_has_when_the_time_is_up) {

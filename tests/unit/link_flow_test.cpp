@@ -1,5 +1,5 @@
 // Link flows: cycles cancelled, conservation restored, paths taken off.
-#include "synthesis/link_flow.h"
+#include "synthesis/paths/link_flow.h"
 
 #include <gmock/gmock.h>
 
@@ -10,6 +10,8 @@
 #include "colltopo/error.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::DoubleNear;

@@ -104,6 +104,26 @@ TEST(Orbits, group_sizes_of_known_graphs) {
   EXPECT_NEAR(orbits_of(topology_of("complete:5")).log10_group_size, std::log10(120), 1e-9);
 }
 
+TEST(Orbits, cliques_that_share_no_edge_do_not_change_them) {
+  // The lines of a HyperX: permutations along every side, and of sides of one length.
+  const Orbits square = orbits_of(topology_of("hyperx:6x6"));
+  EXPECT_NEAR(square.log10_group_size, std::log10(720.0 * 720 * 2), 1e-9);
+  EXPECT_EQ(square.host_orbits, 1);
+  EXPECT_EQ(square.link_orbits, 1);
+  const Orbits cube = orbits_of(topology_of("hyperx:4x4x5"));
+  EXPECT_NEAR(cube.log10_group_size, std::log10(24.0 * 24 * 120 * 2), 1e-9);
+  EXPECT_EQ(cube.link_orbits, 2);
+  // Two cliques of five that share two vertices, and with them an edge: each stays as it is.
+  TopologyBuilder builder("overlapping cliques", 8);
+  for (NodeId a = 0; a < 5; ++a)
+    for (NodeId b = a + 1; b < 5; ++b) builder.cable(a, b);
+  for (NodeId a = 3; a < 8; ++a)
+    for (NodeId b = std::max(a + 1, 5); b < 8; ++b) builder.cable(a, b);
+  const Orbits overlapping = orbits_of(std::move(builder).build());
+  EXPECT_NEAR(overlapping.log10_group_size, std::log10(6.0 * 6 * 2 * 2), 1e-9);
+  EXPECT_THAT(overlapping.host_orbit, ElementsAre(0, 0, 0, 1, 1, 0, 0, 0));
+}
+
 TEST(Orbits, a_graph_without_symmetry_has_an_orbit_per_host_and_link) {
   TopologyBuilder builder("a path with a tail", 4);
   builder.link(0, 1).link(1, 2).link(2, 3).link(3, 0).link(3, 1);

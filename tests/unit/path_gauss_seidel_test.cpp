@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 
 #include "colltopo/error.h"
-#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;

@@ -1,13 +1,17 @@
 // The path-based methods against known times, proven optima and their own promises.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include "colltopo/synthesis.h"
-#include "synthesis/candidate_paths.h"
-#include "synthesis/equal_weight.h"
-#include "synthesis/path_flow.h"
-#include "synthesis/path_sets.h"
+#include "synthesis/methods/ewsp.h"
+#include "synthesis/methods/mcf_path.h"
+#include "synthesis/paths/candidate_paths.h"
+#include "synthesis/paths/path_sets.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::DoubleEq;
@@ -159,6 +163,42 @@ TEST(McfPath, over_shortest_paths_is_worse_on_an_expander_and_best_on_a_torus) {
   options.path_set = PathSet::shortest;
   EXPECT_GT(time_of("mcf-path", "kautz:64:4", options), 1.1 * 46.066667);
   EXPECT_LT(time_of("mcf-path", "torus:4x4", options), 1.01 * 8);
+}
+
+TEST(CandidatePaths, disjoint_sets_are_disjoint_and_widened_ones_hold_them) {
+  int wider = 0;
+  for (const char* spec : {"kautz:16:4", "kautz:12:3", "torus:3x3", "slimfly:5"}) {
+    const Topology topology = topology_of(spec);
+    SynthesisOptions options;
+    options.path_set = PathSet::disjoint;
+    const Routing disjoint = candidate_paths(topology, options).paths;
+    options.path_set = PathSet::widened;
+    const Routing widened = candidate_paths(topology, options).paths;
+    EXPECT_GE(widened.paths(), disjoint.paths());
+    wider += widened.paths() > disjoint.paths();
+    for (std::size_t i = 0; i < disjoint.paths();) {
+      std::vector<LinkId> used;
+      const NodeId source = disjoint.path(i).source, target = disjoint.path(i).target;
+      std::size_t paths = 0;
+      for (; i < disjoint.paths() && disjoint.path(i).source == source && disjoint.path(i).target == target;
+           ++i, ++paths)
+        used.insert(used.end(), disjoint.path(i).links.begin(), disjoint.path(i).links.end());
+      std::sort(used.begin(), used.end());
+      EXPECT_EQ(std::adjacent_find(used.begin(), used.end()), used.end()) << spec;
+      EXPECT_EQ(paths, disjoint_paths(topology, source, target).size()) << spec;
+    }
+  }
+  EXPECT_GT(wider, 0);
+}
+
+TEST(Ewsp, its_bound_counts_all_shortest_paths) {
+  // 6x6x6 has pairs with 90 * 8 shortest paths, of which the routing takes 64.
+  const Topology topology = topology_of("torus:6x6x6");
+  const Synthesis synthesis = make("ewsp", topology, {});
+  EXPECT_DOUBLE_EQ(synthesis.bound.time, all_to_all_time(topology, equal_weight_loads(topology)));
+  EXPECT_NEAR(synthesis.bound.time, 216 * 6 / 4.0 / 2, 1e-9);  // even: the distances over the links
+  EXPECT_LT(synthesis.bound.time, all_to_all_time(topology, link_loads(topology, synthesis.routing)));
+  EXPECT_THAT(synthesis.remark, testing::HasSubstr("12960 pairs"));
 }
 
 TEST(McfPath, by_sweeps_agrees_with_the_linear_programme) {

@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 
 #include "colltopo/error.h"
-#include "synthesis/path_sets.h"
+#include "synthesis/paths/path_sets.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::ElementsAre;

@@ -7,12 +7,14 @@
 #include <numeric>
 
 #include "schedules.h"
-#include "synthesis/candidate_paths.h"
-#include "synthesis/expanded_graph.h"
-#include "synthesis/hop_times.h"
-#include "synthesis/stepped_programme.h"
+#include "synthesis/lp/expanded_graph.h"
+#include "synthesis/lp/time_expanded_lp.h"
+#include "synthesis/paths/candidate_paths.h"
+#include "synthesis/steps/hop_times.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 using testing::HasSubstr;
@@ -72,7 +74,7 @@ TEST(HopTimes, come_close_to_the_programme) {
     options.path_set = PathSet::bounded;
     const Routing paths = candidate_paths(topology, options).paths;
     const Step steps = most_hops(topology, paths);
-    const double least = stepped_time(topology, stepped_programme(topology, steps, 1e9));
+    const double least = stepped_time(topology, time_expanded_flow(topology, steps, 1e9));
     const SteppedFlow flow = with_hop_times(topology, paths, steps, 0, 1e9);
     EXPECT_EQ(stepped_fault(topology, flow), "");
     EXPECT_GE(stepped_time(topology, flow), least * (1 - 1e-9)) << spec;

@@ -5,10 +5,12 @@
 
 #include <gmock/gmock.h>
 
-#include "synthesis/path_gauss_seidel.h"
+#include "synthesis/sweep/path_gauss_seidel.h"
 #include "team_of_threads.h"
 
 namespace colltopo {
+
+using namespace synthesis;
 namespace {
 
 /// [rank] what each member ends with.

@@ -1,4 +1,5 @@
 // Topologies: the families' counts against their formulas, spec strings and files, right and wrong, paths and cuts.
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <sstream>
@@ -266,6 +267,43 @@ TEST(Topology, wrong_files_name_the_place) {
   EXPECT_THAT(
       file_error_of(R"({"colltopo-topology": 1, "hosts": 4, "links": [], "grid": {"sides": [2, 2], "wraps": true}})"),
       HasSubstr("such a grid has no switches and 8 links"));
+}
+
+TEST(Topology, files_with_keys_that_nobody_reads_or_names_given_twice_are_refused) {
+  EXPECT_THAT(
+      file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0, "head": 1, "bandwith": 1e6}]})"),
+      HasSubstr("links[0]: unknown key \"bandwith\"; expected tail, head, bandwidth, latency"));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "host": 3, "hosts": 2, "links": []})"),
+              HasSubstr("top: unknown key \"host\""));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [], "grid": {"side": [2]}})"),
+              HasSubstr("grid: unknown key \"side\""));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": ["a", "a"], "links": []})"),
+              HasSubstr("net.json:1: hosts: two nodes are called \"a\""));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": ["s0"], "switches": 1, "links": []})"),
+              HasSubstr("two nodes are called \"s0\""));
+  EXPECT_EQ(
+      file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 1, "head": 1}]})").find("net.json", 1),
+      std::string::npos);
+}
+
+TEST(Topology, a_grid_has_each_of_its_links_once) {
+  // As many links as a ring of four has, between neighbours, but 0 -> 1 twice and 1 -> 0 never.
+  TopologyBuilder ring("ring", 4);
+  ring.link(0, 1).link(0, 1).cable(1, 2).cable(2, 3).cable(3, 0).grid({4}, true);
+  try {
+    std::move(ring).build();
+    FAIL() << "it was taken for a ring";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("link 0 -> 1 twice"));
+  }
+}
+
+TEST(Topology, bandwidths_whose_ratio_or_sum_is_no_number_are_refused) {
+  for (const double fastest : {1e308, 1.7e308}) {
+    TopologyBuilder builder("extremes", 2);
+    builder.link(0, 1, fastest).link(0, 1, fastest).link(1, 0, fastest > 1.5e308 ? fastest : 1e-308);
+    EXPECT_THROW(std::move(builder).build(), Error);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,60 @@
+// The instance without symmetry; loads of classes and what their lengths prove.
+#include "synthesis/sweep/flow_instance.h"
+
+#include <numeric>
+
+#include "base/parallel.h"
+#include "synthesis/sweep/shortest_path_tree.h"
+
+namespace colltopo::synthesis {
+
+FlowInstance whole_instance(const Topology& topology) {
+  FlowInstance instance;
+  instance.topology = &topology;
+  instance.sources.resize(static_cast<std::size_t>(topology.hosts()));
+  std::iota(instance.sources.begin(), instance.sources.end(), 0);
+  instance.multiplicity.assign(instance.sources.size(), 1.0);
+  instance.link_class.resize(topology.links().size());
+  std::iota(instance.link_class.begin(), instance.link_class.end(), 0);
+  instance.class_capacity = capacities(topology);
+  return instance;
+}
+
+std::vector<double> class_loads(const FlowInstance& instance, const Routing& routing) {
+  std::vector<double> multiplicity(static_cast<std::size_t>(instance.topology->hosts()), 0);
+  for (std::size_t i = 0; i < instance.sources.size(); ++i)
+    multiplicity[static_cast<std::size_t>(instance.sources[i])] = instance.multiplicity[i];
+  std::vector<double> loads(instance.class_capacity.size(), 0);
+  for (std::size_t i = 0; i < routing.paths(); ++i) {
+    const WeightedPath path = routing.path(i);
+    const double load = path.weight * multiplicity[static_cast<std::size_t>(path.source)];
+    for (const LinkId link : path.links)
+      loads[static_cast<std::size_t>(instance.link_class[static_cast<std::size_t>(link)])] += load;
+  }
+  return loads;
+}
+
+std::vector<double> link_lengths(const FlowInstance& instance, const std::vector<double>& class_lengths) {
+  std::vector<double> lengths;
+  lengths.reserve(instance.link_class.size());
+  for (const std::int32_t c : instance.link_class) lengths.push_back(class_lengths[static_cast<std::size_t>(c)]);
+  return lengths;
+}
+
+double time_lower_bound(const FlowInstance& instance, const std::vector<double>& class_lengths, int threads) {
+  const Arcs arcs(instance);
+  std::vector<ShortestPathTree> trees(worker_count(threads), ShortestPathTree(arcs));
+  std::vector<double> sums(instance.sources.size());
+  for_each_index(sums.size(), threads, [&](std::size_t source, unsigned worker) {
+    std::vector<NodeId> order;
+    trees[worker].grow(instance.sources[source], class_lengths, order);
+    for (NodeId target = 0; target < instance.topology->hosts(); ++target)
+      sums[source] += instance.multiplicity[source] * trees[worker].distance(target);
+  });
+  const double distances = std::accumulate(sums.begin(), sums.end(), 0.0);
+  const double volume =
+      std::inner_product(class_lengths.begin(), class_lengths.end(), instance.class_capacity.begin(), 0.0);
+  return volume > 0 ? distances / volume : 0;
+}
+
+}  // namespace colltopo::synthesis

@@ -1,0 +1,110 @@
+// Path Gauss-Seidel on the exponential potential: rounds of sweeps and both bounds.
+//
+// Any lengths bound the optimum from below (duality), any flow from above; the potential's lengths and the flow in hand
+// meet there. round_control.h says how the potential sharpens.
+#include "synthesis/sweep/path_gauss_seidel.h"
+
+#include <algorithm>
+
+#include "synthesis/sweep/flow_sweep.h"
+#include "synthesis/sweep/round_control.h"
+
+namespace colltopo::synthesis {
+
+namespace {
+
+constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
+constexpr int k_pool_sweeps = 2;         // before the sweep of a fine round that finds new paths
+
+class Rounds {
+ public:
+  Rounds(const FlowInstance& instance, const SynthesisOptions& options)
+      : options_(options), control_(options), flow_(instance, options) {}
+
+  FlowSolution run() {
+    begin();
+    do {
+      const bool fits = control_.fine() ? fine_round() : coarse_round();
+      if (options_.progress) options_.progress({.time = time_, .time_lower = time_lower_, .lengths = {}});
+      control_.sharpen(potential(), gap(), fits);
+    } while (!control_.ended(gap(), gap() <= options_.gap));
+    return flow_.solution(time_lower_, std::move(class_lengths_));
+  }
+
+ private:
+  LinkPotential& potential() { return flow_.potential(); }
+  double gap() const { return time_ / time_lower_ - 1; }
+
+  void begin() {
+    // Lengths 1 / capacity: the distance bound, which is also the first guess of the time.
+    certify(flow_.sum_of_distances(potential().lengths()), potential().lengths(), potential().volume());
+    if (options_.start == nullptr) {
+      potential().set(control_.beta(), time_lower_);
+    } else {
+      flow_.start_from(*options_.start);
+      control_.refine();
+      begin_with(options_.start_lengths);
+      potential().set(control_.beta(), std::max(potential().largest(), time_lower_));
+    }
+    flow_.sweep_with_new_paths({});
+  }
+
+  /// What these lengths prove, and they become the priors.
+  void begin_with(std::span<const double> lengths) {
+    const auto is_positive = [](double length) { return length > 0; };
+    if (lengths.size() != potential().lengths().size() || std::ranges::none_of(lengths, is_positive)) return;
+    potential().set_priors(lengths);
+    potential().set(0, 1);
+    certify(flow_.sum_of_distances(potential().lengths()), potential().lengths(), potential().volume());
+    potential().absorb(k_prior_floor);
+  }
+
+  /// Paths by the lengths of the moment. Returns whether the flow fits the potential.
+  bool coarse_round() {
+    potential().set(control_.beta(), potential().largest());
+    flow_.sweep_with_new_paths({});
+    potential().set(control_.beta(), potential().largest());
+    const double mean = potential().mean(), volume = potential().volume();
+    const double lower = flow_.sum_of_distances(potential().lengths()) / volume;
+    certify(lower * volume, potential().lengths(), volume);
+    time_ = potential().largest();
+    return RoundControl::fits(time_, mean, lower);
+  }
+
+  /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these.
+  bool fine_round() {
+    for (int i = 0; i < k_pool_sweeps; ++i) {
+      potential().set(control_.beta(), potential().largest());
+      flow_.sweep_pools();
+    }
+    potential().set(control_.beta(), potential().largest());
+    const std::vector<double> lengths(potential().lengths().begin(), potential().lengths().end());
+    const double mean = potential().mean(), volume = potential().volume(), largest = potential().largest();
+    const double lower = flow_.sweep_with_new_paths(lengths) / volume;
+    certify(lower * volume, lengths, volume);
+    time_ = potential().largest();
+    return RoundControl::fits(largest, mean, lower);
+  }
+
+  void certify(double distances, std::span<const double> lengths, double volume) {
+    if (distances / volume <= time_lower_) return;
+    time_lower_ = distances / volume;
+    class_lengths_.assign(lengths.begin(), lengths.end());
+  }
+
+  const SynthesisOptions& options_;
+  RoundControl control_;
+  FlowSweep flow_;
+  double time_ = 0;  // of the flow in hand
+  double time_lower_ = 0;
+  std::vector<double> class_lengths_;  // that prove it
+};
+
+}  // namespace
+
+FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOptions& options) {
+  require_all_pairs(*instance.topology);
+  return Rounds(instance, options).run();
+}
+
+}  // namespace colltopo::synthesis

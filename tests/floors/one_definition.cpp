@@ -1,0 +1,2 @@
+// Linked with every floor; it only has to link.
+int main() {}
