@@ -58,15 +58,16 @@ bool mca_coll_topo_fits_library(void)
         }
         return false;
     }
-#define MCA_COLL_TOPO_COMPARE(type)                                                                                 \
-    if (type##_class.cls_sizeof != sizeof(type)) {                                                                  \
-        if (first) {                                                                                                \
-            opal_output(0,                                                                                          \
-                        "coll/topo: " #type " has %zu bytes in this Open MPI and %zu in the headers that coll/topo " \
-                        "was built with; not used, build colltopo for this one",                                    \
-                        type##_class.cls_sizeof, sizeof(type));                                                     \
-        }                                                                                                           \
-        return false;                                                                                               \
+#define MCA_COLL_TOPO_COMPARE(type)                                                              \
+    if (type##_class.cls_sizeof != sizeof(type)) {                                               \
+        if (first) {                                                                             \
+            opal_output(0,                                                                       \
+                        "coll/topo: " #type                                                      \
+                        " has %zu bytes in this Open MPI and %zu in the headers that coll/topo " \
+                        "was built with; not used, build colltopo for this one",                 \
+                        type##_class.cls_sizeof, sizeof(type));                                  \
+        }                                                                                        \
+        return false;                                                                            \
     }
     MCA_COLL_TOPO_STRUCTURES(MCA_COLL_TOPO_COMPARE)
 #undef MCA_COLL_TOPO_COMPARE

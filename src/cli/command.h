@@ -34,6 +34,7 @@ void add_topology(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_bound(CLI::App& app, Session& session);
 void add_routes(CLI::App& app, Session& session);
+void add_doctor(CLI::App& app, Session& session);
 
 /// One result, as lines "name  value" for people or as one JSON object.
 class Report {

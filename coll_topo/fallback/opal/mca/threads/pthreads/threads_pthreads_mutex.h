@@ -1,7 +1,8 @@
-/* What Open MPI's mutex.h and wait_sync.h need, since 5.0, of a header that its installed development headers leave out.
- * opal_config.h names this path only when the library was configured with POSIX threads, and the structures that hold
- * these types are in the installed headers, so a layout cannot differ; another thread package names another file, which
- * does not compile. On the include path after Open MPI's own folders: the real header wins where it is installed. */
+/* What Open MPI's mutex.h and wait_sync.h need, since 5.0, of a header that its installed development headers leave
+ * out. opal_config.h names this path only when the library was configured with POSIX threads, and the structures that
+ * hold these types are in the installed headers, so a layout cannot differ; another thread package names another file,
+ * which does not compile. On the include path after Open MPI's own folders: the real header wins where it is installed.
+ */
 #ifndef OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_MUTEX_H
 #define OPAL_MCA_THREADS_PTHREADS_THREADS_PTHREADS_MUTEX_H
 
