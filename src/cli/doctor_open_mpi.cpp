@@ -56,7 +56,7 @@ std::vector<std::string> lines_of_command(const std::string& command) {
   return split(text, '\n');
 }
 
-std::string quoted(const std::string& path) {
+std::string shell_quoted(const std::string& path) {
   std::string text = "'";
   for (const char letter : path) text += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return text + "'";
@@ -209,11 +209,11 @@ OpenMpi open_mpi_here() {
   here.program = found_in_path("ompi_info");
   if (here.program.empty()) return here;
   // What makes it say why a component does not load has changed its type: a truth value up to 4.1.
-  const std::vector<std::string> version = lines_of_command(quoted(here.program) + " --version");
+  const std::vector<std::string> version = lines_of_command(shell_quoted(here.program) + " --version");
   const bool before_5 = !version.empty() && version.front().find(" v4.") != std::string::npos;
   for (const std::string& line :
        lines_of_command(fmt::format("OMPI_MCA_mca_base_component_show_load_errors={} {} --parsable --all --level 9",
-                                    before_5 ? "1" : "all", quoted(here.program))))
+                                    before_5 ? "1" : "all", shell_quoted(here.program))))
     read_line(line, here);
   return here;
 }
