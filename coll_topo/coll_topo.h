@@ -91,7 +91,10 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module);
 /* Adds to an include list of coll components (`--mca coll topo`) those that this one stands on. */
 int mca_coll_topo_complete_selection(void);
 
-/* Shows a line once per process, through the help file. */
+/* False, with a line, in another Open MPI than the one that the component was built for. */
+bool mca_coll_topo_fits_library(void);
+
+/* Shows a line once per process. */
 void mca_coll_topo_warn(const char *line);
 
 /* The callbacks that a module lends to colltopo. */

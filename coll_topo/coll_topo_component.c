@@ -3,7 +3,6 @@
 
 #include "coll_topo.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "opal/mca/base/mca_base_pvar.h"
 #include "opal/mca/base/mca_base_var.h"
 #include "opal/util/output.h"
-#include "opal/util/show_help.h"
 
 static int mca_coll_topo_register(void);
 static int mca_coll_topo_open(void);
@@ -58,6 +56,9 @@ static int mca_coll_topo_register(void)
     const colltopo_counter *counters = colltopo_counters();
     int rc;
 
+    if (!mca_coll_topo_fits_library()) {
+        return OPAL_ERR_NOT_AVAILABLE;
+    }
     rc = mca_base_component_var_register(
         component, "priority", "Priority of the component; negative: do not use it. Must be equal on all ranks",
         MCA_BASE_VAR_TYPE_INT, NULL, 0, MCA_BASE_VAR_FLAG_SETTABLE, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL_EQ,
@@ -90,21 +91,10 @@ static int mca_coll_topo_register(void)
     return mca_coll_topo_complete_selection();
 }
 
-/* The help file lies beside the component in a build folder and in Open MPI's own place when installed. */
 static int mca_coll_topo_open(void)
 {
-    Dl_info place;
-
     OBJ_CONSTRUCT(&mca_coll_topo_component.lock, opal_mutex_t);
     mca_coll_topo_find_device();
-    if (0 != dladdr(&mca_coll_topo_component, &place) && NULL != place.dli_fname) {
-        const char *slash = strrchr(place.dli_fname, '/');
-        char *folder = NULL == slash ? NULL : strndup(place.dli_fname, (size_t) (slash - place.dli_fname));
-        if (NULL != folder) {
-            (void) opal_show_help_add_dir(folder);
-            free(folder);
-        }
-    }
     return OMPI_SUCCESS;
 }
 
@@ -148,19 +138,7 @@ static bool mca_coll_topo_first_time(const char *line)
 /* Not opal_show_help: it drops every later message of a topic as a repetition of the first, and these differ. */
 void mca_coll_topo_warn(const char *line)
 {
-    char *text;
-
-    if (!mca_coll_topo_first_time(line)) {
-        return;
-    }
-    text = opal_show_help_string("help-mca-coll-topo.txt", "warning", 0, line);
-    if (NULL == text) {
+    if (mca_coll_topo_first_time(line)) {
         opal_output(0, "coll/topo: %s", line);
-        return;
     }
-    for (size_t last = strlen(text); 0 < last && '\n' == text[last - 1]; --last) {
-        text[last - 1] = '\0';
-    }
-    opal_output(0, "%s", text);
-    free(text);
 }

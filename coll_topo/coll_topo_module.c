@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opal/util/argv.h"
+
 static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
 static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
 
@@ -36,12 +38,32 @@ static void mca_coll_topo_destruct(mca_coll_topo_module_t *module)
 
 OBJ_CLASS_INSTANCE(mca_coll_topo_module_t, mca_coll_base_module_t, mca_coll_topo_construct, mca_coll_topo_destruct);
 
+/* Whether the communicator's maker wants other components: coll/han asks so for those within and between nodes, whose
+ * calls it has counted on. All ranks of the communicator were given the same key. */
+static bool mca_coll_topo_others_are_preferred(ompi_communicator_t *comm)
+{
+    char wanted[OPAL_MAX_INFO_VAL + 1];
+    char **names;
+    bool listed = false;
+
+    if (!mca_coll_topo_info_value(comm, "ompi_comm_coll_preference", wanted, sizeof(wanted))) {
+        return false;
+    }
+    names = opal_argv_split(wanted, ',');
+    for (int i = 0; NULL != names && NULL != names[i]; ++i) {
+        listed = listed || 0 == strcmp("topo", names[i]);
+    }
+    opal_argv_free(names);
+    return !listed;
+}
+
 mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int *priority)
 {
     mca_coll_topo_module_t *module;
 
     *priority = mca_coll_topo_component.priority;
-    if (*priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2) {
+    if (*priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2
+        || mca_coll_topo_others_are_preferred(comm)) {
         return NULL;
     }
     module = OBJ_NEW(mca_coll_topo_module_t);

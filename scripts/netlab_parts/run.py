@@ -12,14 +12,12 @@ from .fault import Fault
 
 # Open MPI thinks that every host has the machine's cores to itself, so waiting ranks would never give way.
 _ALWAYS = (
-    ("plm", "rsh"),
+    ("plm", "^slurm"),  # ssh's, in place of which the agent stands, has another name since 5.0
     ("plm_rsh_no_tree_spawn", "1"),
     ("plm_rsh_num_concurrent", "64"),
-    ("oob", "tcp"),
     ("oob_tcp_if_include", addresses.MANAGEMENT_NETWORK),
     ("oob_tcp_disable_ipv6_family", "1"),
     ("mpi_yield_when_idle", "1"),
-    ("hwloc_base_binding_policy", "none"),
 )
 
 # The settings under which contenders are compared: no rendezvous, because its answers wait behind the data of the other
@@ -30,6 +28,8 @@ TRANSPORTS = {
         ("pml", "ob1"),
         ("btl", "tcp,vader,self"),
         ("btl_tcp_if_include", addresses.lane_device(0)),
+        ("reachable", "weighted"),  # the other way of 5.0 asks the kernel for routes, which lead over cables and not lanes
+        ("btl_tcp_disable_family", "6"),
         ("btl_tcp_flags", "1"),
         ("btl_tcp_eager_limit", _EAGER),
         ("btl_tcp_rndv_eager_limit", _EAGER),
@@ -52,7 +52,7 @@ def mpirun(network, ranks, transport, environment, command):
     slots = -(-ranks // len(hosts))
     with open(f"{network.path}/hostfile", "w", encoding="utf-8") as file:
         file.writelines(f"{network.graph.name_of(host)} slots={slots}\n" for host in hosts)
-    line = ["mpirun.openmpi", "-np", str(ranks), "--hostfile", f"{network.path}/hostfile", "--map-by", "node"]
+    line = ["mpirun.openmpi", "-np", str(ranks), "--hostfile", f"{network.path}/hostfile", "--map-by", "node", "--bind-to", "none"]
     line += ["--allow-run-as-root"] if os.geteuid() == 0 else []
     settings = _ALWAYS + TRANSPORTS[transport]
     settings += (("plm_rsh_agent", f"{network.path}/agent"), ("orte_tmpdir_base", f"{network.path}/tmp"))

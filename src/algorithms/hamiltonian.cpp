@@ -7,6 +7,7 @@
 // every port. A ring of ranks has one cycle. Links between the same two nodes of a side of 2 count as two.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>

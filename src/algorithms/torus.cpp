@@ -1,6 +1,7 @@
 #include "algorithms/torus.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>

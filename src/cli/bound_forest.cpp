@@ -3,6 +3,7 @@
 #include "cli/bound_forest.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "colltopo/allreduce_bound.h"
 #include "colltopo/forest.h"

@@ -24,6 +24,7 @@ constexpr const char* k_first_steps = R"(First steps:
   colltopo verify swing.sched                          the proof again
   colltopo cost swing.sched torus:4x4 --bytes 64K,1M   its time on the network, and the bound
   colltopo explain alltoall --ranks 64 --bytes 1K      what coll/topo would run, and why
+  colltopo doctor                                      whether coll/topo works here, and what to do
 
 `colltopo COMMAND --help` says more; so do `man colltopo` and docs/command.md.
 Exit status: 0 good, 1 what was examined is wrong, 2 usage or unreadable input.)";
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
   add_explain(app, session);
   add_convert(app, session);
   add_routes(app, session);
+  add_doctor(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

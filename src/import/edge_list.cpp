@@ -1,6 +1,7 @@
 // Edge lists: one link or cable per line, names as they are, as graph libraries write them (docs/import.md, "Edge
 // list").
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/numbers.h"
 #include "import/formats.h"

@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <bliss/graph.hh>
+#if __has_include(<bliss/digraph.hh>)
+#include <bliss/digraph.hh>  // of its own since bliss 0.77
+#endif
 #include <cassert>
 #include <cmath>
 #include <map>
@@ -231,7 +234,13 @@ double search(const Reduced& reduction, const std::vector<Arc>& arcs, bool one_e
   graph.set_splitting_heuristic(Graph::shs_fm);
   found.vertices = reduction.vertices;
   bliss::Stats stats;
+#if __has_include(<bliss/digraph.hh>)
+  graph.find_automorphisms(stats, [&](unsigned int count, const unsigned int* automorphism) {
+    keep_generator(&found, count, automorphism);
+  });
+#else
   graph.find_automorphisms(stats, keep_generator, &found);
+#endif
   return static_cast<double>(std::log10(stats.get_group_size_approx()));
 }
 

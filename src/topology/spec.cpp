@@ -48,7 +48,8 @@ Topology topology_of(std::string_view text) {
 Topology modified(Topology topology, std::string_view text, const std::string& whole) {
   for (const std::string& part : split_at(text, '/')) {
     const std::size_t colon = part.find(':');
-    const Modifier& modifier = row_named(modifiers(), part.substr(0, colon), whole, "modifier");
+    const std::string name = part.substr(0, colon);
+    const Modifier& modifier = row_named(modifiers(), name, whole, "modifier");
     topology = modifier.apply(topology, whole, colon == std::string::npos ? "" : part.substr(colon + 1));
   }
   return topology;

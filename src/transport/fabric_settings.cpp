@@ -1,8 +1,8 @@
 // All that is particular to InfiniBand and RoCE. It was written from the sources and the tables of UCX 1.13.1 and has
 // met no such device; docs/ucx.md has the checklist for a site that has one.
 //
-// A variable UCX_{RC,UD}_{VERBS,MLX5}_X or UCX_DC_MLX5_X inherits UCX_IB_X, and ucp_config_modify() takes X alone, for
-// all transports of the context.
+// A variable UCX_{RC,UD}_{VERBS,MLX5}_X or UCX_DC_MLX5_X inherits UCX_IB_X. Settings are named without their prefix
+// here; ucx/setting_names.h knows which UCX wants it.
 
 #include "transport/fabric_settings.h"
 

@@ -83,7 +83,7 @@ falls_back)
   ;;
 ends)
   for ranks in 2 4; do
-    output=$(on "$ranks" --mca orte_allowed_exit_without_sync 1 "$build/bin/mpi_lanes_end") || fail "a rank of $ranks leaves: $output"
+    output=$(on "$ranks" --mca orte_allowed_exit_without_sync 1 --mca prte_allowed_exit_without_sync 1 "$build/bin/mpi_lanes_end") || fail "a rank of $ranks leaves: $output"
     errors=$(printf '%s\n' "$output" | grep -c ': error after 3 calls')
     [ "$errors" -eq $((ranks - 1)) ] || fail "a rank of $ranks leaves: $errors ranks got an error: $output"
   done

@@ -7,8 +7,7 @@ set -eu
 mpirun=$1 shim=$2 ranks=$3
 shift 3
 
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none
+. "$(dirname "$(realpath "$0")")/../helpers/launch.sh"
 export COLLTOPO_ALLTOALL_ALGORITHM="${COLLTOPO_ALLTOALL_ALGORITHM-tra}"
 export COLLTOPO_ALLGATHER_ALGORITHM="${COLLTOPO_ALLGATHER_ALGORITHM-bruck}"
 export COLLTOPO_REDUCE_SCATTER_ALGORITHM="${COLLTOPO_REDUCE_SCATTER_ALGORITHM-ring}"

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "transport/ucx/log.h"
+#include "transport/ucx/setting_names.h"
 
 namespace colltopo::ucx {
 
@@ -71,6 +72,25 @@ ucp_context_h initialized(const ucp_config_t* config, std::string* fault) {
   return nullptr;
 }
 
+std::string no_fabric_to_set(const std::string& name) {
+  return fmt::format("UCX has no InfiniBand or RoCE device here to set {} of", name);
+}
+
+ucs_status_t modify(ucp_config_t* config, const std::string& setting, const std::string& value) {
+  unsigned major = 0, minor = 0, release = 0;
+  ucp_get_version(&major, &minor, &release);
+  return ucp_config_modify(config, name_in_ucx(setting, major, minor).c_str(), value.c_str());
+}
+
+// UCX sets its own settings, or says that it did not and goes on; messages would then not take the lane's route.
+std::string dropped(const Settings& settings) {
+  const std::string said = heard_of_settings();
+  for (const auto& [name, value] : settings)
+    for (const char* prefix : {"", "TCP_", "IB_"})
+      if (was_dropped(prefix + name, said)) return fmt::format("UCX {} takes no {}", ucp_get_version_string(), name);
+  return "";
+}
+
 // Empty when the resources are what the lane asked for.
 std::string missing(const Settings& settings, const std::vector<std::string>& resources) {
   for (const auto& [name, value] : settings) {
@@ -81,7 +101,7 @@ std::string missing(const Settings& settings, const std::vector<std::string>& re
     } else if (name == "PORT_RANGE") {
       if (std::ranges::none_of(resources, is_tcp)) return "UCX has no TCP device here, and ports are TCP's";
     } else if (std::ranges::none_of(resources, is_infiniband)) {
-      return fmt::format("UCX has no InfiniBand or RoCE device here to set {} of", name);
+      return no_fabric_to_set(name);
     }
   }
   return std::ranges::any_of(resources, is_network) ? "" : "UCX has no network device to use here";
@@ -102,18 +122,23 @@ Settings for_tcp(const std::vector<std::string>& resources) {
 Context context_of(ucp_config_t* config, const Settings& settings, std::string* fault) {
   Context made;
   for (const auto& [name, value] : settings) {
-    const ucs_status_t status = ucp_config_modify(config, name.c_str(), value.c_str());
+    const ucs_status_t status = modify(config, name, value);
     if (status == UCS_OK) continue;
-    *fault = with_what_ucx_said(fmt::format("{}={} is refused: {}", name, value, ucs_status_string(status)));
+    // Since 1.21 UCX refuses the settings of transports whose library is not installed.
+    const bool is_of_fabric = name != "NET_DEVICES" && name != "PORT_RANGE";
+    *fault = with_what_ucx_said(is_of_fabric && status == UCS_ERR_INVALID_PARAM
+                                    ? no_fabric_to_set(name)
+                                    : fmt::format("{}={} is refused: {}", name, value, ucs_status_string(status)));
     return made;
   }
   made.context = initialized(config, fault);
   if (made.context == nullptr) return made;
   const std::vector<std::string> resources = resources_of(made.context);
   *fault = missing(settings, resources);
+  if (fault->empty()) *fault = dropped(settings);
   if (const Settings more = for_tcp(resources); fault->empty() && !more.empty()) {
     ucp_cleanup(made.context);
-    for (const auto& [name, value] : more) ucp_config_modify(config, name.c_str(), value.c_str());
+    for (const auto& [name, value] : more) modify(config, name, value);
     made.context = initialized(config, fault);
   }
   if (!fault->empty()) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 
 namespace colltopo::ucx {
@@ -16,6 +17,7 @@ struct Listening {
   std::mutex mutex;
   int listeners = 0;
   std::string first;
+  std::string of_settings;
 };
 Listening& listening() {
   static auto* const listening = new Listening;
@@ -29,6 +31,8 @@ ucs_log_func_rc_t keep(const char*, unsigned, const char*, ucs_log_level_t level
   std::vsnprintf(line.data(), line.size(), message, arguments);
   const std::lock_guard lock(listening().mutex);
   if (listening().first.empty()) listening().first = line.data();
+  if (listening().of_settings.empty() && std::strncmp(line.data(), "invalid configuration", 21) == 0)
+    listening().of_settings = line.data();
   return UCS_LOG_FUNC_RC_STOP;
 }
 
@@ -38,6 +42,7 @@ void listen_begin() {
   const std::lock_guard lock(listening().mutex);
   if (listening().listeners++ > 0) return;
   listening().first.clear();
+  listening().of_settings.clear();
   ucs_log_push_handler(keep);
 }
 
@@ -50,6 +55,11 @@ std::string listen_end() {
 std::string heard() {
   const std::lock_guard lock(listening().mutex);
   return listening().first;
+}
+
+std::string heard_of_settings() {
+  const std::lock_guard lock(listening().mutex);
+  return listening().of_settings;
 }
 
 }  // namespace colltopo::ucx

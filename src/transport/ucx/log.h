@@ -11,5 +11,7 @@ void listen_begin();
 std::string listen_end();
 /// The same while listening goes on.
 std::string heard();
+/// The first line since then that names settings of which UCX took no notice.
+std::string heard_of_settings();
 
 }  // namespace colltopo::ucx

@@ -1,0 +1,15 @@
+# Completion of `colltopo` for bash: commands, options and values as the command itself lists them in its help.
+_colltopo() {
+  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[0]} words=
+  if [ "$COMP_CWORD" -eq 1 ]; then
+    words=$("$command" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p')
+    words+=" --help --version"
+  elif [[ $word == -* ]]; then
+    words=$("$command" "${COMP_WORDS[1]}" --help 2>/dev/null | grep -oE -- '(^| |,)--?[a-z][a-z-]*' | tr -d ' ,')
+  elif [ "$COMP_CWORD" -eq 2 ] && [[ ${COMP_WORDS[1]} == bound || ${COMP_WORDS[1]} == explain ]]; then
+    words="alltoall allgather reduce_scatter allreduce bcast reduce"
+  fi
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+  [ ${#COMPREPLY[@]} -gt 0 ] || [[ $word == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")
+}
+complete -o filenames -F _colltopo colltopo

@@ -1,0 +1,2 @@
+CAUSES=()
+SECTIONS=()
