@@ -114,7 +114,7 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       ->transform(CLI::CheckedTransformer(types));
   app.add_option("--op", options.reduction, "reduction")->transform(CLI::CheckedTransformer(reductions));
   app.add_option("--root", options.root, "of bcast, reduce, gather and scatter")->capture_default_str();
-  app.add_option("--pace", options.pace, "coll_topo_pace of what coll/topo serves: free, steps or window:N");
+  app.add_option("--pace", options.pace, "coll_topo_pace of what coll/topo serves: free or steps");
   app.add_option("--overhead", options.overhead_communicators,
                  "also print what coll/topo costs: first and cached call, memory over N fresh communicators")
       ->expected(0, 1)

@@ -11,6 +11,7 @@
 
 #include "colltopo/error.h"
 #include "colltopo/plan.h"
+#include "formats/used_slots.h"
 #include "formats/pieces.h"
 
 namespace colltopo::msccl {
@@ -83,17 +84,17 @@ class Fusions {
 
 class GpuBlocks {
  public:
-  explicit GpuBlocks(const Plan& plan) : plan_(plan), last_step_(plan.size()), waits_(plan.size()) {
+  explicit GpuBlocks(const Plan& plan) : plan_(plan), slots_(plan.program()), last_step_(plan.size()), waits_(plan.size()) {
     const Shape& shape = plan.program().shape();
     gpu_.input = shape.input_chunks(plan.program().rank());
     gpu_.output = shape.output_chunks(plan.program().rank());
-    gpu_.scratch = static_cast<Chunk>(plan.slots().size());
+    gpu_.scratch = slots_.count();
     for (std::uint32_t op = 0; op < plan.size(); ++op)
       for (const std::uint32_t later : plan.after_completion(op)) waits_[later].push_back(op);
   }
 
   Place place(const Run& run) const {
-    if (run.buffer == Buffer::scratch) return {Memory::scratch, static_cast<Chunk>(plan_.slot_index(run.first))};
+    if (run.buffer == Buffer::scratch) return {Memory::scratch, slots_.index(run.first)};
     return {run.buffer == Buffer::input ? Memory::input : Memory::output, run.first};
   }
 
@@ -161,6 +162,7 @@ class GpuBlocks {
   }
 
   const Plan& plan_;
+  const UsedSlots slots_;
   Gpu gpu_;
   std::map<std::tuple<Rank, Rank, Lane, std::int64_t>, std::size_t> blocks_;
   std::vector<End> last_step_;                     // [op]

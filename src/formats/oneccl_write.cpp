@@ -13,6 +13,7 @@
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
 #include "colltopo/plan.h"
+#include "formats/used_slots.h"
 #include "colltopo/verify.h"
 #include "formats/pieces.h"
 
@@ -26,13 +27,14 @@ class RankInstructions {
                    bool in_place)
       : schedule_(schedule),
         matches_(matches),
-        plan_(schedule.programs[static_cast<std::size_t>(rank)], PlanOptions{in_place}) {}
+        plan_(schedule.programs[static_cast<std::size_t>(rank)], PlanOptions{in_place}),
+        slots_(plan_.program()) {}
 
   std::string text() {
     const Program& program = plan_.program();
     const Shape& shape = schedule_.shape;
     fmt::format_to(out(), "  <rank id=\"{}\" i_chunks=\"{}\" o_chunks=\"{}\" s_chunks=\"{}\">\n", program.rank(),
-                   shape.input_chunks(program.rank()), shape.output_chunks(program.rank()), plan_.slots().size());
+                   shape.input_chunks(program.rank()), shape.output_chunks(program.rank()), slots_.count());
     std::vector<std::size_t> last_awaited(program.size(), 0);  // [op] one more than the last message it waits for
     std::size_t synchronised = 0;                              // ops before it have ended
     for (std::size_t i = 0; i < program.size(); ++i) {
@@ -57,7 +59,7 @@ class RankInstructions {
 
   std::string named(std::string_view prefix, const Run& run) const {
     const bool scratch = run.buffer == Buffer::scratch;
-    const std::size_t offset = scratch ? plan_.slot_index(run.first) : static_cast<std::size_t>(run.first);
+    const Chunk offset = scratch ? slots_.index(run.first) : run.first;
     return fmt::format("{}buf=\"{}\" {}off=\"{}\"", prefix, name(run.buffer).front(), prefix, offset);
   }
 
@@ -82,6 +84,7 @@ class RankInstructions {
   const Schedule& schedule_;
   const std::vector<std::vector<std::int32_t>>& matches_;
   Plan plan_;
+  UsedSlots slots_;
   std::string text_;
 };
 
