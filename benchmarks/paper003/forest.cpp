@@ -25,10 +25,10 @@ void measure(const std::string& spec, bool csv) {
   Forest forest;
   const double bound_s = seconds(clock, [&] { optimum = forest_optimum(topology, threads); });
   const double forest_s = seconds(clock, [&] { forest = pack_forest(topology, {.threads = threads}); });
-  const double schedule_s = seconds(clock, [&] { forest_schedule(topology, forest, Collective::allgather); });
+  const double schedule_s = seconds(clock, [&] { forest_schedule(topology, forest); });
   const char* const row = csv ? "{},{},{:.6f},{:.6f},{:.6f},{},{},{},{:.3f},{:.1f}\n"
                               : "{:<14} {:>5} {:>9.3f} {:>9.3f} {:>9.3f} {:>6} {:>6} {:>7} {:>10.2f} {:>9.1f}\n";
-  fmt::print(fmt::runtime(row), spec, topology.hosts(), bound_s, forest_s, schedule_s, forest.achieved.trees,
+  fmt::print(fmt::runtime(row), spec, topology.hosts(), bound_s, forest_s, schedule_s, forest.chunks,
              forest.out.height(), forest.out.trees.size(), optimum.algorithmic_bandwidth() / 1e9, peak_MiB());
 }
 

@@ -1,14 +1,14 @@
-// What no allreduce, bcast or reduce along trees can beat on a network.
+// The best allreduce along trees: what none can beat, and trees that come near.
 //
 // An allreduce adds every part of the vector up along a tree to some host and spreads it from there along another. Zhao
 // et al. (ForestColl, appendix E) write the best of these as a linear programme (6): how much of the vector each host
-// gets as root, and how every link's bandwidth is parted between both stages. A bcast is as fast as the least maximum
-// flow from its root to a host (Edmonds).
+// gets as root, and how every link's bandwidth is parted between both stages.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
+#include "colltopo/forest.h"
 #include "colltopo/topology.h"
 
 namespace colltopo {
@@ -29,8 +29,11 @@ inline constexpr std::size_t k_most_allreduce_columns = 12'000;
 /// Throws Error when the programme is too large, for a single host, and when hosts cannot reach each other.
 AllreduceBound allreduce_bound(const Topology& topology);
 
-/// Of a bcast, per byte of the vector: exact. A reduce's is that of the network with all links turned round. Throws
-/// Error for a single host and when hosts cannot reach each other.
-double bcast_seconds_per_byte(const Topology& topology, NodeId root);
+/// The best reduce_scatter and then the best allgather where no allreduce along trees is faster by more than
+/// k_loss_default, or the programme is too large; otherwise trees of the programme's solution, rounded to whole numbers
+/// of trees, if they are faster. Without a number in the options (`trees`, `few`), numbers per host are tried up to
+/// k_most_trees_default: first those that the solution's fractions divide, which lose nothing. Throws Error as
+/// pack_forest() does, but for switches of unequal bandwidth in and out only where the programme is too large.
+Forest pack_allreduce(const Topology& topology, ForestOptions options = {});
 
 }  // namespace colltopo

@@ -27,6 +27,10 @@ Program allreduce_from(const Program& allgather, Step steps);
 /// reversed.
 Program allreduce_from(const Program& backward, const Program& forward, Step steps);
 
+/// The same where hosts are roots of unequal parts of the vector: both programs are of allreduce's shape and only
+/// spread its chunks from their roots, over `output`; `own` are the chunks whose root this rank is.
+Program allreduce_from(const Program& backward, const Program& forward, const Run& own, Step steps);
+
 /// reduce to the root from a bcast.
 Program reduce_from(const Program& bcast, Step steps);
 

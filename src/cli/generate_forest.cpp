@@ -23,12 +23,13 @@ bool parse_number(std::string_view text, std::int64_t& value) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-ForestOptions forest_options(const GenerateArguments& arguments, const Topology& topology) {
+ForestOptions forest_options(const GenerateArguments& arguments) {
   ForestOptions options;
   options.threads = arguments.synthesis.threads;
   options.few = arguments.trees == "few";
-  if (arguments.trees == "optimum") options.trees = forest_optimum(topology, options.threads).trees;
-  if (arguments.trees.empty() || options.few || arguments.trees == "optimum") return options;
+  options.optimum = arguments.trees == "optimum";
+  options.root = arguments.root;
+  if (arguments.trees.empty() || options.few || options.optimum) return options;
   if (!parse_number(arguments.trees, options.trees) || options.trees < 1)
     throw Error(fmt::format("--trees '{}'; expected a number of 1 or more, optimum or few", arguments.trees));
   return options;
@@ -72,8 +73,9 @@ double bound_seconds_per_byte(const Topology& topology, const Shape& shape, int 
   if (shape.collective == Collective::allgather) return forest_optimum(topology, threads).seconds_per_byte();
   if (shape.collective == Collective::reduce_scatter)
     return forest_optimum(transposed(topology), threads).seconds_per_byte();
-  if (shape.collective == Collective::bcast) return bcast_seconds_per_byte(topology, shape.root);
-  if (shape.collective == Collective::reduce) return bcast_seconds_per_byte(transposed(topology), shape.root);
+  if (shape.collective == Collective::bcast) return bcast_optimum(topology, shape.root, threads).seconds_per_byte();
+  if (shape.collective == Collective::reduce)
+    return bcast_optimum(transposed(topology), shape.root, threads).seconds_per_byte();
   if (allreduce_columns(topology) <= k_most_allreduce_columns) return allreduce_bound(topology).seconds_per_byte;
   return bandwidth_bound(shape, topology).seconds_per_byte;
 }
@@ -106,22 +108,26 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   if (collective == Collective::alltoall)
     throw Error("forest does not do alltoall; it does: allgather reduce_scatter allreduce bcast reduce");
   const Topology topology = network(arguments, generation);
-  const ForestOptions options = forest_options(arguments, topology);
+  ForestOptions options = forest_options(arguments);
+  options.collective = collective;
   generation.progress.show(fmt::format("packing trees on {}", topology.name()));
-  const Forest forest = pack_forest(topology, options);
+  const Forest forest =
+      collective == Collective::allreduce ? pack_allreduce(topology, options) : pack_forest(topology, options);
   generation.progress.show("lowering");
-  Schedule schedule = with_planes_as_lanes(forest_schedule(topology, forest, collective, arguments.root), topology);
+  Schedule schedule = with_planes_as_lanes(forest_schedule(topology, forest), topology);
   generation.progress.show("verifying");
   const std::string fault = first_fault(schedule, topology);
 
+  const std::size_t differing = forest.out.trees.empty() ? forest.in.trees.size() : forest.out.trees.size();
   Report& report = generation.report;
   report.add("name", schedule.name)
       .add("collective", std::string(name(collective)))
       .add("ranks", schedule.shape.ranks)
       .add("topology", topology.name())
-      .add("k", forest.achieved.trees, fmt::format("{} trees per host, a chunk each", forest.achieved.trees))
-      .add("trees", forest.out.trees.size(), fmt::format("{} that differ", forest.out.trees.size()))
-      .add("height", std::max(forest.out.height(), forest.in.height()))
+      .add("k", forest.chunks,
+           fmt::format("{} trees per {}, a chunk each", forest.chunks, rooted(collective) ? "root" : "host"))
+      .add("trees", differing, fmt::format("{} that differ", differing))
+      .add("height", forest.height())
       .add("steps", schedule.steps())
       .add("routes", schedule.routes.size());
   if (!fault.empty()) {
@@ -138,8 +144,8 @@ void add_options(CLI::App& command, GenerateArguments& arguments) {
   const std::string group = "Trees";
   command
       .add_option("--trees", arguments.trees,
-                  "forest: per host; optimum, few (the best of fewer than 10) or a number. Default: the optimum's "
-                  "unless that takes very many")
+                  "forest: per root; optimum, few (the best of fewer than 10) or a number. Default: the optimum's up "
+                  "to 128, else as few as come within 0.1%")
       ->group(group);
   command
       .add_option("--hosts", arguments.hosts, "forest: that take part, by names or numbers: 0-7,16-23; others are gone")

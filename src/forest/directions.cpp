@@ -1,5 +1,5 @@
 // Turning links round.
-#include "forest/directions.h"
+#include "forest/parts.h"
 
 #include <algorithm>
 #include <map>

@@ -1,7 +1,6 @@
 // Switches go in classes, those farthest from hosts first: switches of one class are alike, and for a whole class an
 // even spread is guessed and then proved by flows. Where no guess is right switches go one by one, and where that fails
 // too by exact amounts, pair by pair.
-#include "forest/edge_splitting.h"
 
 #include <algorithm>
 #include <map>
@@ -11,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
+#include "forest/parts.h"
 #include "forest/safe_amount.h"
 #include "forest/spanning_test.h"
 #include "forest/split_guess.h"
@@ -41,12 +41,9 @@ std::vector<int> distances_to_hosts(const Topology& topology) {
 
 class SwitchRemoval {
  public:
-  SwitchRemoval(const Topology& topology, const std::vector<Capacity>& of_link, Capacity trees, int threads)
-      : topology_(topology),
-        trees_(trees),
-        threads_(threads),
-        roots_(static_cast<std::size_t>(topology.hosts()), trees),
-        network_(topology, of_link) {
+  SwitchRemoval(const Topology& topology, const std::vector<Capacity>& of_link, std::span<const Capacity> roots,
+                int threads)
+      : topology_(topology), roots_(roots), threads_(threads), network_(topology, of_link) {
     for (NodeId node = 0; node < topology.nodes(); ++node)
       if (!unbalanced_ && total(network_.edges_into(node)) != total(network_.edges_out_of(node))) unbalanced_ = node;
   }
@@ -103,7 +100,7 @@ class SwitchRemoval {
 
   /// First as much of an even spread as is safe, then all that is.
   void pair_exactly(NodeId relay) {
-    SafeAmounts safe(network_, relay, trees_);
+    SafeAmounts safe(network_, relay, roots_);
     const auto split = [&](NodeId from, NodeId to, Capacity most) {
       const Splitting splitting{from, to, safe.amount(from, to, most)};
       if (splitting.amount == 0) return;
@@ -132,9 +129,8 @@ class SwitchRemoval {
   }
 
   const Topology& topology_;
-  Capacity trees_;
+  std::span<const Capacity> roots_;
   int threads_;
-  std::vector<Capacity> roots_;
   SplitNetwork network_;
   std::optional<NodeId> unbalanced_;
 };
@@ -142,8 +138,8 @@ class SwitchRemoval {
 }  // namespace
 
 std::vector<LogicalEdge> without_switches(const Topology& topology, const std::vector<Capacity>& of_link,
-                                          Capacity trees, int threads) {
-  return SwitchRemoval(topology, of_link, trees, threads).run();
+                                          std::span<const Capacity> roots, int threads) {
+  return SwitchRemoval(topology, of_link, roots, threads).run();
 }
 
 }  // namespace colltopo

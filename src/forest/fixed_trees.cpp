@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
-#include "forest/fixed_trees.h"
+#include "forest/parts.h"
 #include "forest/spanning_test.h"
 
 namespace colltopo {
 
 namespace {
+
+constexpr std::int64_t k_most_trees = std::int64_t{1} << 60;  // of all roots
 
 /// Bandwidths of the links out of a set: how many there are of each.
 using Widths = std::map<Capacity, std::int64_t>;
@@ -48,23 +50,35 @@ Ratio least_ratio(const std::string& name, const Widths& widths, Wide trees) {
 }
 
 /// The least U that the cuts around single hosts allow.
-Ratio around_hosts(const Topology& topology, const Bandwidths& bandwidths, std::int64_t trees) {
+Ratio around_hosts(const Topology& topology, const Bandwidths& bandwidths, std::span<const Capacity> roots,
+                   Capacity all_trees) {
   Ratio ratio{};
   for (NodeId host = 0; host < topology.hosts(); ++host) {
+    const Capacity needed = all_trees - roots[static_cast<std::size_t>(host)];
+    if (needed == 0) continue;
     Widths entering;
     for (const LinkId link : topology.links_in(host)) ++entering[bandwidths.of_link[static_cast<std::size_t>(link)]];
-    const Ratio least = least_ratio(topology.name(), entering, Wide{topology.hosts() - 1} * trees);
+    const Ratio least = least_ratio(topology.name(), entering, needed);
     if (ratio.numerator == 0 || is_less(ratio, least)) ratio = least;
   }
   return ratio;
 }
 
+FixedForest fixed(const Topology& topology, std::vector<Capacity> roots, std::int64_t trees, int threads) {
+  if (trees < 1) throw Error(fmt::format("{}: {} trees per root; expected 1 or more", topology.name(), trees));
+  if (trees > k_most_trees / topology.hosts())
+    throw Error(fmt::format("{}: {} trees per root; expected {} at most", topology.name(), trees,
+                            k_most_trees / topology.hosts()));
+  const Bandwidths bandwidths = whole_bandwidths(topology);
+  const auto rooting = static_cast<NodeId>(std::ranges::count_if(roots, [](Capacity root) { return root > 0; }));
+  return {rooting, bandwidths.unit, trees, least_capacity(topology, bandwidths, roots, threads)};
+}
+
 }  // namespace
 
-std::vector<Capacity> trees_per_link(const Topology& topology, const Bandwidths& bandwidths, const Ratio& ratio,
-                                     std::int64_t trees) {
-  // No link needs more than all trees, each once.
-  const Wide most = ratio_of(topology.name(), Wide{topology.hosts()} * trees, 1).numerator;
+std::vector<Capacity> trees_per_link(const std::string& name_for_errors, const Bandwidths& bandwidths,
+                                     const Ratio& ratio, Capacity all_trees) {
+  const Wide most = ratio_of(name_for_errors, all_trees, 1).numerator;  // no link needs more than all, each once
   std::vector<Capacity> of_link;
   of_link.reserve(bandwidths.of_link.size());
   for (const Capacity bandwidth : bandwidths.of_link)
@@ -72,24 +86,35 @@ std::vector<Capacity> trees_per_link(const Topology& topology, const Bandwidths&
   return of_link;
 }
 
-FixedForest fixed_forest(const Topology& topology, std::int64_t trees, int threads) {
-  if (trees < 1) throw Error(fmt::format("{}: {} trees per host; expected 1 or more", topology.name(), trees));
-  const Bandwidths bandwidths = whole_bandwidths(topology);
-  const std::vector<Capacity> roots(static_cast<std::size_t>(topology.hosts()), trees);
-  Ratio ratio = around_hosts(topology, bandwidths, trees);
+Ratio least_capacity(const Topology& topology, const Bandwidths& bandwidths, std::span<const Capacity> roots,
+                     int threads) {
+  const Capacity all = std::accumulate(roots.begin(), roots.end(), Capacity{0});
+  Ratio ratio = around_hosts(topology, bandwidths, roots, all);
   for (;;) {
-    const std::vector<CapacityEdge> edges = joined_edges(topology, trees_per_link(topology, bandwidths, ratio, trees));
+    const std::vector<CapacityEdge> edges =
+        joined_edges(topology, trees_per_link(topology.name(), bandwidths, ratio, all));
     const std::vector<std::vector<bool>> cuts =
         violated_cuts({topology.hosts(), topology.nodes(), edges, roots}, threads);
-    if (cuts.empty()) break;
+    if (cuts.empty()) return ratio;
     for (const std::vector<bool>& inside : cuts) {
-      const auto hosts_inside = std::count(inside.begin(), inside.begin() + topology.hosts(), true);
-      const Ratio least =
-          least_ratio(topology.name(), widths_out_of(topology, bandwidths, inside), Wide{hosts_inside} * trees);
+      Wide needed = 0;
+      for (std::size_t host = 0; host < roots.size(); ++host)
+        if (inside[host]) needed += roots[host];
+      const Ratio least = least_ratio(topology.name(), widths_out_of(topology, bandwidths, inside), needed);
       if (is_less(ratio, least)) ratio = least;
     }
   }
-  return {topology.hosts(), bandwidths.unit, trees, ratio};
+}
+
+FixedForest fixed_forest(const Topology& topology, std::int64_t trees, int threads) {
+  return fixed(topology, std::vector<Capacity>(static_cast<std::size_t>(topology.hosts()), trees), trees, threads);
+}
+
+FixedForest fixed_bcast(const Topology& topology, NodeId root, std::int64_t trees, int threads) {
+  expect_root(topology, root);
+  std::vector<Capacity> roots(static_cast<std::size_t>(topology.hosts()), 0);
+  roots[static_cast<std::size_t>(root)] = trees;
+  return fixed(topology, std::move(roots), trees, threads);
 }
 
 }  // namespace colltopo

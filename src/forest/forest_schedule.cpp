@@ -2,6 +2,7 @@
 // begin with different peers, and both ends of a message list it in the same order.
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -10,7 +11,6 @@
 #include "colltopo/error.h"
 #include "colltopo/forest.h"
 #include "colltopo/layers.h"
-#include "forest/directions.h"
 
 namespace colltopo {
 
@@ -21,7 +21,7 @@ struct Hop {
   Step step = 0;
   Rank from = 0, to = 0;
   NodeId root = 0;
-  Chunk first = 0, count = 0;  // of the shard
+  Chunk first = 0, count = 0;  // of the vector
   Lane lane = 0;
 };
 
@@ -59,19 +59,20 @@ class RouteTable {
   std::vector<Route> routes_;
 };
 
-std::vector<Hop> hops_of(const Packing& packing, Rank ranks, const std::vector<Lane>& lane_of_route) {
+/// Of every chunk of the vector, of which host h is the root of those from first[h] on.
+std::vector<Hop> hops_of(const Packing& packing, Rank ranks, const std::vector<Lane>& lane_of_route,
+                         std::vector<Chunk> first) {
   std::vector<Hop> hops;
   hops.reserve(packing.parts.size());
-  std::vector<Chunk> given(static_cast<std::size_t>(ranks), 0);  // [root] chunks of earlier trees
   for (const Tree& tree : packing.trees) {
-    Chunk& first_of_tree = given[static_cast<std::size_t>(tree.root)];
+    Chunk& first_of_tree = first[static_cast<std::size_t>(tree.root)];
     for (const TreeEdge& edge : tree.edges) {
-      Chunk first = first_of_tree;
+      Chunk chunk = first_of_tree;
       for (std::uint32_t i = edge.first_part; i < edge.first_part + edge.parts; ++i) {
         const TreePart& part = packing.parts[i];
-        hops.push_back({edge.depth, edge.tail, edge.head, tree.root, first, part.chunks,
+        hops.push_back({edge.depth, edge.tail, edge.head, tree.root, chunk, part.chunks,
                         lane_of_route[static_cast<std::size_t>(part.route)]});
-        first += part.chunks;
+        chunk += part.chunks;
       }
     }
     first_of_tree += tree.chunks;
@@ -83,67 +84,32 @@ std::vector<Hop> hops_of(const Packing& packing, Rank ranks, const std::vector<L
   return hops;
 }
 
-std::vector<Program> allgather_of(const Shape& shape, const std::vector<Hop>& hops) {
-  std::vector<ProgramBuilder> builders;
-  for (Rank rank = 0; rank < shape.ranks; ++rank) {
-    builders.emplace_back(shape, rank);
-    builders.back().step(0).copy({{Buffer::input, 0, shape.chunks}},
-                                 {{Buffer::output, rank * shape.chunks, shape.chunks}});
-  }
-  for (const Hop& hop : hops) {
-    const Run there{Buffer::output, hop.root * shape.chunks + hop.first, hop.count};
-    const Run here = hop.from == hop.root ? Run{Buffer::input, hop.first, hop.count} : there;
-    builders[static_cast<std::size_t>(hop.from)].step(hop.step).send({here}, hop.to, hop.lane);
-    builders[static_cast<std::size_t>(hop.to)].step(hop.step).recv({there}, hop.from, hop.lane);
-  }
-  std::vector<Program> programs;
-  programs.reserve(builders.size());
-  for (ProgramBuilder& builder : builders) programs.push_back(std::move(builder).build());
-  return programs;
-}
-
-/// The packing of `in`, or that of `out` with all routes turned onto the links' twins.
-std::vector<Route> routes_backwards(const Topology& topology, const Forest& forest) {
-  if (!forest.in.trees.empty()) return forest.in.routes;
-  const std::vector<LinkId> twin = twins(topology);
-  std::vector<Route> routes = forest.out.routes;
-  for (Route& route : routes) {
-    std::swap(route.source, route.target);
-    std::ranges::reverse(route.links);
-    for (LinkId& link : route.links) link = twin[static_cast<std::size_t>(link)];
-  }
-  return routes;
-}
+Step steps_of(const std::vector<Hop>& hops) { return hops.empty() ? 0 : hops.back().step; }
 
 class ForestSchedule {
  public:
-  ForestSchedule(const Topology& topology, const Forest& forest, Collective collective)
+  ForestSchedule(const Topology& topology, const Forest& forest)
       : topology_(topology),
         forest_(forest),
-        collective_(collective),
-        shape_{Collective::allgather, topology.hosts(), static_cast<Chunk>(forest.achieved.trees), 0} {}
+        // What spreads, also where it is then run backwards.
+        shape_{rooted(forest.collective)                    ? Collective::bcast
+               : forest.collective == Collective::allreduce ? Collective::allreduce
+                                                            : Collective::allgather,
+               topology.hosts(), forest.chunks, forest.root} {}
 
-  Schedule run(Rank root) {
-    const bool forwards = collective_ != Collective::reduce_scatter && collective_ != Collective::reduce;
-    const bool backwards = reduces(collective_);
-    std::vector<std::size_t> numbers_out, numbers_in;
-    if (forwards) numbers_out = add_routes(forest_.out.routes, root);
-    if (backwards) numbers_in = add_routes(routes_backwards(topology_, forest_), root);
+  Schedule run() {
+    const std::vector<std::size_t> numbers_out = add_routes(forest_.out), numbers_in = add_routes(forest_.in);
     table_.finish();
-    const Packing& in = forest_.in.trees.empty() ? forest_.out : forest_.in;
-    std::vector<Program> out_programs, in_programs;
-    if (forwards) out_programs = programs(forest_.out, numbers_out);
-    if (backwards) in_programs = programs(in, numbers_in);
+    const std::vector<Hop> out = hops(forest_.out, numbers_out), in = hops(forest_.in, numbers_in);
+    std::vector<Program> forwards = programs(out), backwards = programs(in);
 
     Schedule schedule;
     schedule.name = "forest";
     schedule.topology = fingerprint(topology_);
     schedule.topology_name = topology_.name();
-    const Step steps = backwards ? steps_of(in, root) : 0;
     for (Rank rank = 0; rank < shape_.ranks; ++rank) {
       const auto at = static_cast<std::size_t>(rank);
-      schedule.programs.push_back(
-          derived(forwards ? &out_programs[at] : nullptr, backwards ? &in_programs[at] : nullptr, root, steps));
+      schedule.programs.push_back(derived(std::move(forwards[at]), backwards[at], steps_of(in)));
     }
     schedule.shape = schedule.programs.front().shape();
     schedule.routes = std::move(table_).with_layers(topology_);
@@ -151,52 +117,61 @@ class ForestSchedule {
   }
 
  private:
-  /// Of rooted collectives only one host's trees are of use.
-  bool is_used(const Tree& tree, Rank root) const { return !rooted(collective_) || tree.root == root; }
-
-  std::vector<std::size_t> add_routes(const std::vector<Route>& routes, Rank root) {
-    const bool is_in = collective_ == Collective::reduce;
-    std::vector<bool> used(routes.size(), !rooted(collective_));
-    const Packing& packing = is_in && !forest_.in.trees.empty() ? forest_.in : forest_.out;
-    for (const Tree& tree : packing.trees) {
-      if (!rooted(collective_) || !is_used(tree, root)) continue;
-      for (const TreeEdge& edge : tree.edges)
-        for (std::uint32_t i = edge.first_part; i < edge.first_part + edge.parts; ++i)
-          used[static_cast<std::size_t>(packing.parts[i].route)] = true;
-    }
-    std::vector<std::size_t> numbers(routes.size(), 0);
-    for (std::size_t i = 0; i < routes.size(); ++i)
-      if (used[i]) numbers[i] = table_.add(routes[i]);
+  std::vector<std::size_t> add_routes(const Packing& packing) {
+    std::vector<std::size_t> numbers;
+    for (const Route& route : packing.routes) numbers.push_back(table_.add(route));
     return numbers;
   }
 
-  std::vector<Program> programs(const Packing& packing, const std::vector<std::size_t>& numbers) const {
+  /// [host] the first chunk of the vector that it is the root of.
+  std::vector<Chunk> firsts() const {
+    std::vector<Chunk> first(forest_.roots.size(), 0);
+    std::exclusive_scan(forest_.roots.begin(), forest_.roots.end(), first.begin(), Chunk{0});
+    return first;
+  }
+
+  std::vector<Hop> hops(const Packing& packing, const std::vector<std::size_t>& numbers) const {
     std::vector<Lane> lanes;
-    lanes.reserve(numbers.size());
     for (const std::size_t number : numbers) lanes.push_back(table_.lane(number));
-    return allgather_of(shape_, hops_of(packing, shape_.ranks, lanes));
+    return hops_of(packing, shape_.ranks, lanes, firsts());
   }
 
-  Step steps_of(const Packing& packing, Rank root) const {
-    Step steps = 0;
-    for (const Tree& tree : packing.trees)
-      if (is_used(tree, root))
-        for (const TreeEdge& edge : tree.edges) steps = std::max(steps, edge.depth);
-    return steps;
+  /// Each rank's part of spreading every chunk from its root. A root sends from its input, but for an allreduce, where
+  /// what it spreads was reduced into its output.
+  std::vector<Program> programs(const std::vector<Hop>& hops) const {
+    std::vector<ProgramBuilder> builders;
+    for (Rank rank = 0; rank < shape_.ranks; ++rank) {
+      builders.emplace_back(shape_, rank);
+      if (shape_.collective == Collective::allgather)
+        builders.back().step(0).copy({{Buffer::input, 0, shape_.chunks}},
+                                     {{Buffer::output, rank * shape_.chunks, shape_.chunks}});
+    }
+    for (const Hop& hop : hops) {
+      const Run there{Buffer::output, hop.first, hop.count};
+      const bool from_input = hop.from == hop.root && shape_.collective != Collective::allreduce;
+      const Run here = from_input ? Run{Buffer::input, hop.first - shape_.in_place_offset(hop.from), hop.count} : there;
+      builders[static_cast<std::size_t>(hop.from)].step(hop.step).send({here}, hop.to, hop.lane);
+      builders[static_cast<std::size_t>(hop.to)].step(hop.step).recv({there}, hop.from, hop.lane);
+    }
+    std::vector<Program> programs;
+    programs.reserve(builders.size());
+    for (ProgramBuilder& builder : builders) programs.push_back(std::move(builder).build());
+    return programs;
   }
 
-  Program derived(const Program* forwards, const Program* backwards, Rank root, Step steps) const {
-    switch (collective_) {
+  Program derived(Program&& forwards, const Program& backwards, Step steps) const {
+    switch (forest_.collective) {
       case Collective::allgather:
-        return *forwards;
-      case Collective::reduce_scatter:
-        return reduce_scatter_from(*backwards, steps);
-      case Collective::allreduce:
-        return allreduce_from(*backwards, *forwards, steps);
       case Collective::bcast:
-        return bcast_from(*forwards, root);
+        return std::move(forwards);
+      case Collective::reduce_scatter:
+        return reduce_scatter_from(backwards, steps);
       case Collective::reduce:
-        return reduce_from(bcast_from(*backwards, root), steps);
+        return reduce_from(backwards, steps);
+      case Collective::allreduce: {
+        const auto rank = static_cast<std::size_t>(backwards.rank());
+        return allreduce_from(backwards, forwards, {Buffer::output, firsts()[rank], forest_.roots[rank]}, steps);
+      }
       case Collective::alltoall:
         break;
     }
@@ -205,21 +180,17 @@ class ForestSchedule {
 
   const Topology& topology_;
   const Forest& forest_;
-  Collective collective_;
-  Shape shape_;  // of the allgather
+  Shape shape_;
   RouteTable table_;
 };
 
 }  // namespace
 
-Schedule forest_schedule(const Topology& topology, const Forest& forest, Collective collective, Rank root) {
-  if (collective == Collective::alltoall) throw Error("trees do not make an alltoall; expected another collective");
-  if (topology.hosts() != forest.achieved.hosts)
+Schedule forest_schedule(const Topology& topology, const Forest& forest) {
+  if (forest.roots.size() != static_cast<std::size_t>(topology.hosts()))
     throw Error(
-        fmt::format("{}: {} hosts, but the forest is of {}", topology.name(), topology.hosts(), forest.achieved.hosts));
-  if (root < 0 || root >= topology.hosts())
-    throw Error(fmt::format("root {}; ranks are 0..{}", root, topology.hosts() - 1));
-  return ForestSchedule(topology, forest, collective).run(rooted(collective) ? root : 0);
+        fmt::format("{}: {} hosts, but the forest is of {}", topology.name(), topology.hosts(), forest.roots.size()));
+  return ForestSchedule(topology, forest).run();
 }
 
 }  // namespace colltopo

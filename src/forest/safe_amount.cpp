@@ -3,16 +3,17 @@
 #include "forest/safe_amount.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace colltopo {
 
-SafeAmounts::SafeAmounts(const SplitNetwork& network, NodeId relay, Capacity trees)
+SafeAmounts::SafeAmounts(const SplitNetwork& network, NodeId relay, std::span<const Capacity> roots)
     : hosts_(network.topology().hosts()),
       nodes_(network.topology().nodes()),
       relay_(relay),
       source_(nodes_),
       sink_(nodes_ + 1),
-      trees_(trees),
+      needed_(std::accumulate(roots.begin(), roots.end(), Capacity{0})),
       edges_(network.edges()),
       network_(0, {}) {
   for (const CapacityEdge& in : network.edges_into(relay))
@@ -21,7 +22,7 @@ SafeAmounts::SafeAmounts(const SplitNetwork& network, NodeId relay, Capacity tre
   for (std::size_t edge = 0; edge < edges_.size(); ++edge) edge_of_[{edges_[edge].tail, edges_[edge].head}] = edge;
   for (NodeId node = 0; node < nodes_; ++node) {
     from_source_.push_back(edges_.size());
-    edges_.push_back({source_, node, node < hosts_ ? trees : 0});
+    edges_.push_back({source_, node, node < hosts_ ? roots[static_cast<std::size_t>(node)] : 0});
     to_sink_.push_back(edges_.size());
     edges_.push_back({node, sink_, 0});
   }
@@ -46,18 +47,17 @@ void SafeAmounts::split(const Splitting& splitting) {
 }
 
 Capacity SafeAmounts::spare(std::vector<NodeId> with_source, std::vector<NodeId> with_sink, Capacity most) {
-  const Capacity needed = hosts_ * trees_;
   const auto glue = [&](Capacity capacity) {
     for (const NodeId node : with_source)
       network_.set_capacity(from_source_[static_cast<std::size_t>(node)],
                             capacity > 0 ? capacity : edges_[from_source_[static_cast<std::size_t>(node)]].capacity);
     for (const NodeId node : with_sink) network_.set_capacity(to_sink_[static_cast<std::size_t>(node)], capacity);
   };
-  glue(needed + most);  // as good as no limit
+  glue(needed_ + most);  // as good as no limit
   network_.clear();
-  const Capacity flow = network_.push(source_, sink_, needed + most);
+  const Capacity flow = network_.push(source_, sink_, needed_ + most);
   glue(0);
-  return std::max<Capacity>(flow - needed, 0);
+  return std::max<Capacity>(flow - needed_, 0);
 }
 
 Capacity SafeAmounts::amount(NodeId from, NodeId to, Capacity most) {

@@ -10,7 +10,8 @@ namespace colltopo {
 /// For one switch at a time; keeps its own copy of the network's capacities.
 class SafeAmounts {
  public:
-  SafeAmounts(const SplitNetwork& network, NodeId relay, Capacity trees);
+  /// `roots`: [host] trees rooted there.
+  SafeAmounts(const SplitNetwork& network, NodeId relay, std::span<const Capacity> roots);
 
   /// The largest amount, at most `most`, of (from, relay) and (relay, to) that may be split off: gamma of equation (2).
   Capacity amount(NodeId from, NodeId to, Capacity most);
@@ -26,7 +27,7 @@ class SafeAmounts {
 
   NodeId hosts_, nodes_, relay_;
   NodeId source_, sink_;
-  Capacity trees_;
+  Capacity needed_;  // all trees
   std::map<std::pair<NodeId, NodeId>, std::size_t> edge_of_;
   std::vector<CapacityEdge> edges_;                 // also between ports that have none yet
   std::vector<std::size_t> from_source_, to_sink_;  // [node] edges

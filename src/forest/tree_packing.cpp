@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -18,15 +19,17 @@ namespace colltopo {
 namespace {
 
 /// Around every host the smallest set that no more can enter than must: all hosts but these are a cut.
-std::vector<std::vector<bool>> narrowest_cuts(NodeId hosts, std::span<const CapacityEdge> edges, Capacity trees) {
+std::vector<std::vector<bool>> narrowest_cuts(NodeId hosts, std::span<const CapacityEdge> edges,
+                                              std::span<const Capacity> roots) {
   std::vector<CapacityEdge> backwards;  // and a sink that all hosts' trees come from
   for (const CapacityEdge& edge : edges) backwards.push_back({edge.head, edge.tail, edge.capacity});
-  for (NodeId host = 0; host < hosts; ++host) backwards.push_back({host, hosts, trees});
+  for (NodeId host = 0; host < hosts; ++host) backwards.push_back({host, hosts, roots[static_cast<std::size_t>(host)]});
+  const Capacity all = std::accumulate(roots.begin(), roots.end(), Capacity{0});
   MaxFlow network(hosts + 1, backwards);
   std::vector<std::vector<bool>> cuts;
   NodeId holder = hosts;
   for (NodeId host = 0; host < hosts; ++host) {
-    network.push(host, holder, trees * hosts);
+    network.push(host, holder, all);
     holder = host;
     network.push(host, hosts, 1);  // cannot: only to see how far it gets
     std::vector<bool> inside(static_cast<std::size_t>(hosts));
@@ -44,11 +47,11 @@ std::vector<std::vector<bool>> narrowest_cuts(NodeId hosts, std::span<const Capa
 
 class TreePacking {
  public:
-  TreePacking(NodeId hosts, std::span<const CapacityEdge> edges, Capacity trees, int threads)
+  TreePacking(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots, int threads)
       : hosts_(hosts), edges_(edges), threads_(threads), cuts_(hosts, edges), growth_(hosts, edges) {
     for (const CapacityEdge& edge : edges) state_.residual.push_back(edge.capacity);
-    state_.left.assign(static_cast<std::size_t>(hosts), trees);
-    for (const std::vector<bool>& inside : narrowest_cuts(hosts, edges, trees))
+    state_.left.assign(roots.begin(), roots.end());
+    for (const std::vector<bool>& inside : narrowest_cuts(hosts, edges, roots))
       cuts_.add(inside, state_.residual, state_.left);
   }
 
@@ -132,11 +135,12 @@ class TreePacking {
 
 }  // namespace
 
-std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, Capacity trees, int threads) {
-  return TreePacking(hosts, edges, trees, threads).run();
+std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots,
+                                   int threads) {
+  return TreePacking(hosts, edges, roots, threads).run();
 }
 
-std::string packing_fault(NodeId hosts, std::span<const CapacityEdge> edges, Capacity trees,
+std::string packing_fault(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots,
                           std::span<const PackedTree> packing) {
   std::vector<Capacity> used(edges.size(), 0), rooted(static_cast<std::size_t>(hosts), 0);
   for (std::size_t i = 0; i < packing.size(); ++i) {
@@ -155,8 +159,8 @@ std::string packing_fault(NodeId hosts, std::span<const CapacityEdge> edges, Cap
       return fmt::format("tree {} of root {} reaches {} of {} hosts", i, tree.root, tree.edges.size() + 1, hosts);
   }
   for (NodeId host = 0; host < hosts; ++host)
-    if (rooted[static_cast<std::size_t>(host)] != trees)
-      return fmt::format("host {} roots {} trees; expected {}", host, rooted[static_cast<std::size_t>(host)], trees);
+    if (const auto at = static_cast<std::size_t>(host); rooted[at] != roots[at])
+      return fmt::format("host {} roots {} trees; expected {}", host, rooted[at], roots[at]);
   for (std::size_t edge = 0; edge < edges.size(); ++edge)
     if (used[edge] > edges[edge].capacity)
       return fmt::format("edge {} -> {} carries {} trees of {}", edges[edge].tail, edges[edge].head, used[edge],

@@ -15,13 +15,15 @@ struct PackedTree {
   std::vector<std::uint32_t> edges;  // in order of growth: an edge's tail is the root or the head of one before
 };
 
-/// `edges`: between hosts, sorted by (tail, head), no two alike. Trees must exist (spanning_test.h); asserted. Trees
+/// `edges`: between hosts, sorted by (tail, head), no two alike. `roots`: [host] trees rooted there, which must
+/// exist (spanning_test.h); asserted. Trees
 /// come by root. The same for any number of threads.
-std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, Capacity trees, int threads);
+std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots,
+                                   int threads);
 
-/// What is wrong with a packing, "" if nothing: every tree spans, roots have `trees` each, no edge carries more than
-/// its capacity.
-std::string packing_fault(NodeId hosts, std::span<const CapacityEdge> edges, Capacity trees,
+/// What is wrong with a packing, "" if nothing: every tree spans, hosts root what they should, no edge carries
+/// more than its capacity.
+std::string packing_fault(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots,
                           std::span<const PackedTree> packing);
 
 }  // namespace colltopo

@@ -15,6 +15,8 @@ namespace colltopo {
 
 namespace {
 
+constexpr double k_least_whole = 1e6, k_most_whole = 1e18;  // bandwidths as whole numbers
+
 Wide common_divisor(Wide a, Wide b) {
   while (b != 0) {
     const Wide rest = a % b;
@@ -47,19 +49,37 @@ Bandwidths whole_bandwidths(const Topology& topology) {
   if (topology.hosts() < 2)
     throw Error(fmt::format("{}: {} host; trees need at least 2", topology.name(), topology.hosts()));
   expect_connected(topology);
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const Link& link : topology.links()) slowest = std::min(slowest, link.bandwidth);
+  double per_byte = 1;
+  while (slowest * per_byte < k_least_whole) per_byte *= 10;
+
   Bandwidths bandwidths;
-  bandwidths.unit = 0;
-  constexpr double k_most = 1e18;  // bytes per second
+  Capacity common = 0;
   for (const Link& link : topology.links()) {
-    const double rounded = std::round(link.bandwidth);
-    if (rounded < 1 || rounded > k_most)
-      throw Error(fmt::format("{}: a link of {} bytes per second; trees need 1 to {}", topology.name(), link.bandwidth,
-                              k_most));
+    const double rounded = std::round(link.bandwidth * per_byte);
+    if (rounded > k_most_whole)
+      throw Error(
+          fmt::format("{}: links of {} and of {} bytes per second; trees need bandwidths less than {:.0e} apart and "
+                      "below {:.0e}",
+                      topology.name(), slowest, link.bandwidth, k_most_whole / k_least_whole, k_most_whole));
     bandwidths.of_link.push_back(static_cast<Capacity>(rounded));
-    bandwidths.unit = std::gcd(bandwidths.unit, bandwidths.of_link.back());
+    common = std::gcd(common, bandwidths.of_link.back());
   }
-  for (Capacity& bandwidth : bandwidths.of_link) bandwidth /= bandwidths.unit;
+  Wide sum = 0;
+  for (Capacity& bandwidth : bandwidths.of_link) sum += bandwidth /= common;
+  if (sum > std::numeric_limits<Capacity>::max())
+    throw Error(
+        fmt::format("{}: its links have {:.3g} times {} bytes per second together; trees need sums below {:.3g}",
+                    topology.name(), static_cast<double>(sum), static_cast<double>(common) / per_byte,
+                    static_cast<double>(std::numeric_limits<Capacity>::max())));
+  bandwidths.unit = static_cast<double>(common) / per_byte;
   return bandwidths;
+}
+
+void expect_root(const Topology& topology, NodeId root) {
+  if (root < 0 || root >= topology.hosts())
+    throw Error(fmt::format("root {}; expected a host of {}, 0..{}", root, topology.name(), topology.hosts() - 1));
 }
 
 std::vector<CapacityEdge> joined_edges(const Topology& topology, const std::vector<Capacity>& of_link) {

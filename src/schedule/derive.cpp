@@ -148,6 +148,32 @@ void require(const Program& program, Collective collective) {
   }
 }
 
+/// `own`: chunks of the vector that are reduced to this rank, and spread from it.
+Program both_halves(const Program& backward, const Program& forward, const Run& own, Step steps) {
+  const Shape from = forward.shape();
+  const Rank rank = forward.rank();
+  if (backward.shape() != from || backward.rank() != rank)
+    throw Error(
+        fmt::format("rank {}: both halves of an allreduce must have its shape; one is of rank {}, {} ranks and "
+                    "{} chunks, the other of {} ranks and {} chunks",
+                    rank, backward.rank(), backward.shape().ranks, backward.shape().chunks, from.ranks, from.chunks));
+  const Shape shape{Collective::allreduce, from.ranks, from.chunks, 0};
+  ProgramBuilder program(shape, rank);
+  Reversal(backward, program, from.ranks * from.chunks, own, own.first).run(steps);
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    const Op op = forward.op(i);
+    if (op.action == Action::copy) continue;
+    Runs runs;
+    for (const Run& run : op.action == Action::send ? op.source : op.target) runs.push_back(in_vector(from, rank, run));
+    program.step(steps + op.step);
+    if (op.action == Action::send)
+      program.send(std::move(runs), op.peer, op.lane);
+    else
+      program.recv(std::move(runs), op.peer, op.lane);
+  }
+  return std::move(program).build();
+}
+
 }  // namespace
 
 Program reduce_scatter_from(const Program& allgather, Step steps) {
@@ -165,29 +191,14 @@ Program allreduce_from(const Program& allgather, Step steps) { return allreduce_
 Program allreduce_from(const Program& backward, const Program& forward, Step steps) {
   require(backward, Collective::allgather);
   require(forward, Collective::allgather);
-  const Shape from = forward.shape();
-  const Rank rank = forward.rank();
-  if (backward.shape() != from || backward.rank() != rank)
-    throw Error(
-        fmt::format("rank {}: both halves of an allreduce must have its shape; one is of rank {}, {} ranks and "
-                    "{} chunks, the other of {} ranks and {} chunks",
-                    rank, backward.rank(), backward.shape().ranks, backward.shape().chunks, from.ranks, from.chunks));
-  const Shape shape{Collective::allreduce, from.ranks, from.chunks, 0};
-  ProgramBuilder program(shape, rank);
-  const Run own{Buffer::output, rank * from.chunks, from.chunks};
-  Reversal(backward, program, from.ranks * from.chunks, own, own.first).run(steps);
-  for (std::size_t i = 0; i < forward.size(); ++i) {
-    const Op op = forward.op(i);
-    if (op.action == Action::copy) continue;
-    Runs runs;
-    for (const Run& run : op.action == Action::send ? op.source : op.target) runs.push_back(in_vector(from, rank, run));
-    program.step(steps + op.step);
-    if (op.action == Action::send)
-      program.send(std::move(runs), op.peer, op.lane);
-    else
-      program.recv(std::move(runs), op.peer, op.lane);
-  }
-  return std::move(program).build();
+  const Chunk chunks = forward.shape().chunks;
+  return both_halves(backward, forward, {Buffer::output, forward.rank() * chunks, chunks}, steps);
+}
+
+Program allreduce_from(const Program& backward, const Program& forward, const Run& own, Step steps) {
+  require(backward, Collective::allreduce);
+  require(forward, Collective::allreduce);
+  return both_halves(backward, forward, own, steps);
 }
 
 Program relabelled(const Program& allreduce, std::span<const Chunk> place) {

@@ -245,6 +245,22 @@ forest() {
   expect_json 'it["k"] == 2 and abs(it["algbw_GBps"] - 341.3333) < 1e-3' generate forest mi250:2 --trees 2
   expect_json 'it["gap"] < 1e-9 and it["k"] == 13' generate forest mi250:2:8 -c reduce_scatter
   expect_json 'len(it["cut"]) == 24' bound reduce_scatter dgx-a100:4
+  for network in torus:4x4 fattree:4 dgx-a100:2 mi250:2:8; do
+    for collective in bcast reduce; do
+      expect_json 'it["gap"] < 1e-9 and it["k"] < 128' generate forest $network -c $collective --root 3
+    done
+  done
+  for network in mesh:4x4 torus:4x4/drop-links:2:1 mi250:1:8 mi250:2:8 bipartite:3:5; do
+    expect_json 'it["gap"] < 0.02' generate forest $network -c allreduce -o forest.sched
+    expect 0 'valid' verify forest.sched --on $network
+  done
+  expect 0 'method +exact: the least maximum flow from the root, and trees reach it' bound bcast dgx-a100:2
+  local links='{"tail": 0, "head": 3, "bandwidth": 1e9}, {"tail": 3, "head": 1, "bandwidth": 1e9}, {"tail": 3, "head": 2, "bandwidth": 1e9}'
+  links="$links, "'{"tail": 1, "head": 3, "bandwidth": 1e6}, {"tail": 2, "head": 3, "bandwidth": 1e6}, {"tail": 3, "head": 0, "bandwidth": 1e6}'
+  echo '{"colltopo-topology": 1, "name": "greedy", "hosts": ["a", "b", "c"], "switches": ["w"], "links": ['"$links]}" >greedy.json
+  expect 0 'method +bound: .*; switch w lets out more than it takes in, so trees may not reach it' bound bcast greedy.json
+  expect 0 'method +bound: .*; switch w lets out more' bound allgather greedy.json
+  expect 0 'method +exact' bound reduce greedy.json
   expect_json 'abs(it["algbw_GBps"] - 173.3333) < 1e-3' bound allreduce dgx-a100:2
   expect_json 'it["ranks"] == 16 and it["k"] < 10' generate forest mi250:2 --hosts 0-7,gpu1.0,17-23 --relay --trees few
   expect_json 'it["ranks"] == 3' generate forest complete:5 --hosts 0,2,4

@@ -72,10 +72,11 @@ TEST(MscclRoundTrip, keeps_every_closed_form) {
 TEST(MscclRoundTrip, keeps_packed_trees) {
   for (unsigned seed = 0; seed < 8; ++seed) {
     const Topology topology = switched_network(static_cast<NodeId>(3 + seed % 4), 3, 5, 200 + seed);
-    const Forest forest = pack_forest(topology, {.few = true});
     for (const Collective collective : {Collective::allgather, Collective::reduce_scatter, Collective::allreduce,
                                         Collective::bcast, Collective::reduce}) {
-      const Schedule schedule = forest_schedule(topology, forest, collective, rooted(collective) ? 1 : 0);
+      const Forest forest =
+          pack_forest(topology, {.collective = collective, .root = rooted(collective) ? 1 : 0, .few = true});
+      const Schedule schedule = forest_schedule(topology, forest);
       expect_round_trip(schedule);
       EXPECT_TRUE(runs_right_every_way(read_msccl_xml(msccl_xml(schedule), ""), seed));
     }

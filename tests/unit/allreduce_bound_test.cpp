@@ -1,5 +1,5 @@
 // The allreduce programme: equal to packings of all trees of small networks, and to the pair of reduce-scatter and
-// allgather or better; bcast's bound is the narrowest cut from the root.
+// allgather or better.
 #include "colltopo/allreduce_bound.h"
 
 #include <numeric>
@@ -132,31 +132,19 @@ TEST(AllreduceBound, is_below_the_pair_on_two_boxes_of_which_half_of_each_takes_
   EXPECT_NEAR(pair_of(topology) / allreduce_bound(topology).seconds_per_byte, 16.0 / 13, 1e-7);
 }
 
+TEST(AllreduceBound, stays_right_however_unlike_bandwidths_are) {
+  for (const double apart : {1e3, 1e6, 1e9, 1e11}) {
+    TopologyBuilder builder("slow end", 3);
+    builder.link(0, 1, 1e6 * apart).link(1, 0, 1e6 * apart).link(1, 2, 1e6).link(2, 1, 1e6);
+    // The slow cable moves the vector out and back at the same time, while its end is the root of nothing.
+    EXPECT_NEAR(allreduce_bound(std::move(builder).build()).seconds_per_byte * 1e6, 1, 1e-6) << apart;
+  }
+}
+
 TEST(AllreduceBound, refuses_what_is_too_large_or_has_none) {
   EXPECT_THAT([] { allreduce_bound(topology_of("fattree:16")); },
               ThrowsMessage<Error>(HasSubstr("the allreduce programme has up to ")));
   EXPECT_THAT([] { allreduce_bound(topology_of("switch:1")); }, ThrowsMessage<Error>(HasSubstr("1 host")));
-}
-
-TEST(BcastBound, is_the_narrowest_cut_from_the_root) {
-  for (unsigned seed = 0; seed < 30; ++seed) {
-    const Topology topology =
-        switched_network(static_cast<NodeId>(2 + seed % 4), static_cast<NodeId>(seed % 4), 3, seed);
-    for (NodeId root = 0; root < topology.hosts(); ++root) {
-      double narrowest = 1e300;
-      for (unsigned inside = 0; inside < 1U << topology.nodes(); ++inside) {
-        const unsigned all = (1U << topology.hosts()) - 1;
-        if ((inside >> root & 1) == 0 || (inside & all) == all) continue;
-        double out = 0;
-        for (const Link& link : topology.links())
-          if ((inside >> link.tail & 1) != 0 && (inside >> link.head & 1) == 0) out += link.bandwidth;
-        narrowest = std::min(narrowest, out);
-      }
-      EXPECT_DOUBLE_EQ(bcast_seconds_per_byte(topology, root), 1 / narrowest) << "seed " << seed << " root " << root;
-    }
-  }
-  EXPECT_THAT([] { bcast_seconds_per_byte(topology_of("ring:4"), 4); },
-              ThrowsMessage<Error>(HasSubstr("root 4; expected a host of ring:4, 0..3")));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::string file_of(Collective collective) {
   const Topology row = topology_of("mesh:4");
   const std::string path = testing::TempDir() + "segments_" + std::string(name(collective)) + ".sched";
   std::ofstream out(path);
-  write_schedule(out, forest_schedule(row, pack_forest(row), collective));
+  write_schedule(out, forest_schedule(row, pack_forest(row, {.collective = collective})));
   return path;
 }
 

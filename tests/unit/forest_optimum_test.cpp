@@ -53,7 +53,7 @@ TEST(ForestOptimum, is_the_narrowest_of_all_cuts) {
     const ForestOptimum optimum = forest_optimum(topology);
     const Ratio narrowest = narrowest_of_all(topology);
     EXPECT_EQ(optimum.inverse_x.numerator * narrowest.denominator,
-              optimum.inverse_x.denominator * optimum.unit * narrowest.numerator)
+              optimum.inverse_x.denominator * std::llround(optimum.unit) * narrowest.numerator)
         << "seed " << seed;
   }
 }
@@ -71,7 +71,7 @@ TEST(ForestOptimum, names_a_cut_that_attains_it) {
         out += link.bandwidth;
     EXPECT_LT(hosts_inside, topology.hosts()) << spec;
     EXPECT_EQ(hosts_inside, optimum.hosts_inside) << spec;
-    EXPECT_EQ(out, static_cast<double>(optimum.bandwidth_out * optimum.unit)) << spec;
+    EXPECT_EQ(out, static_cast<double>(optimum.bandwidth_out) * optimum.unit) << spec;
     EXPECT_EQ(optimum.hosts_inside * optimum.inverse_x.denominator, optimum.inverse_x.numerator * optimum.bandwidth_out)
         << spec;
   }
@@ -109,7 +109,7 @@ TEST(FixedForest, is_the_least_ratio_by_trying_all) {
         }
         return true;
       };
-      const double ratio = fixed.capacity_per_unit.value() * 1e9 / static_cast<double>(fixed.unit);  // per GB/s
+      const double ratio = fixed.capacity_per_unit.value() * 1e9 / fixed.unit;  // per GB/s
       EXPECT_TRUE(holds(ratio)) << "seed " << seed << ", " << trees << " trees";
       EXPECT_FALSE(holds(ratio - 1e-3)) << "seed " << seed << ", " << trees << " trees";
     }
@@ -126,6 +126,67 @@ TEST(FixedForest, is_never_better_than_the_optimum_and_attains_it_with_its_trees
   }
 }
 
+TEST(ForestOptimum, of_a_bcast_is_the_narrowest_cut_from_the_root) {
+  for (unsigned seed = 0; seed < 30; ++seed) {
+    const Topology topology =
+        switched_network(static_cast<NodeId>(2 + seed % 4), static_cast<NodeId>(seed % 4), 3, seed);
+    for (NodeId root = 0; root < topology.hosts(); ++root) {
+      double narrowest = 1e300;
+      for (unsigned inside = 0; inside < 1U << topology.nodes(); ++inside) {
+        const unsigned all = (1U << topology.hosts()) - 1;
+        if ((inside >> root & 1) == 0 || (inside & all) == all) continue;
+        double out = 0;
+        for (const Link& link : topology.links())
+          if ((inside >> link.tail & 1) != 0 && (inside >> link.head & 1) == 0) out += link.bandwidth;
+        narrowest = std::min(narrowest, out);
+      }
+      const ForestOptimum optimum = bcast_optimum(topology, root);
+      EXPECT_DOUBLE_EQ(optimum.seconds_per_byte(), 1 / narrowest) << "seed " << seed << " root " << root;
+      EXPECT_EQ(optimum.roots_inside, 1);
+      EXPECT_TRUE(optimum.inside[static_cast<std::size_t>(root)]);
+      EXPECT_DOUBLE_EQ(fixed_bcast(topology, root, optimum.trees).seconds_per_byte(), 1 / narrowest);
+    }
+  }
+  EXPECT_THAT([] { bcast_optimum(topology_of("ring:4"), 4); },
+              ThrowsMessage<Error>(HasSubstr("root 4; expected a host of ring:4, 0..3")));
+}
+
+TEST(ForestOptimum, is_attained_where_no_switch_lets_out_more_than_comes_in) {
+  EXPECT_TRUE(is_attained(topology_of("dgx-a100:2")));
+  EXPECT_TRUE(is_attained(topology_of("kautz:9:2")));
+  TopologyBuilder builder("a switch that would have to copy", 3, 1);
+  builder.link(0, 3, 1e9).link(3, 1, 1e9).link(3, 2, 1e9).link(1, 3, 1e6).link(2, 3, 1e6).link(3, 0, 1e6);
+  const Topology topology = std::move(builder).build();
+  NodeId greedy = -1;
+  EXPECT_FALSE(is_attained(topology, &greedy));
+  EXPECT_EQ(greedy, 3);
+  EXPECT_TRUE(is_attained(transposed(topology)));
+}
+
+/// Two hosts with a cable each way.
+Topology cable(double bandwidth, double back) {
+  TopologyBuilder builder("cable", 2);
+  builder.link(0, 1, bandwidth).link(1, 0, back);
+  return std::move(builder).build();
+}
+
+TEST(ForestOptimum, does_not_round_slow_links_away) {
+  EXPECT_DOUBLE_EQ(forest_optimum(cable(1.4, 1.4)).seconds_per_byte(), 1 / 1.4);
+  EXPECT_DOUBLE_EQ(bcast_optimum(cable(0.125, 3), 0).seconds_per_byte(), 8);
+  EXPECT_NEAR(forest_optimum(cable(1.0 / 3, 1e9)).seconds_per_byte(), 3, 3e-6);
+}
+
+TEST(ForestOptimum, refuses_bandwidths_that_do_not_fit_into_its_numbers) {
+  EXPECT_THAT([] { forest_optimum(cable(1e-3, 1e17)); },
+              ThrowsMessage<Error>(HasSubstr("trees need bandwidths less than 1e+12 apart")));
+  TopologyBuilder builder("many thick links", 2);
+  for (int i = 0; i < 12; ++i) builder.link(0, 1, 1e18);
+  builder.link(1, 0, 1'000'001);
+  EXPECT_THAT([topology = std::move(builder).build()] { forest_optimum(topology); },
+              ThrowsMessage<Error>(HasSubstr("bytes per second together; trees need sums below")));
+  EXPECT_DOUBLE_EQ(bcast_optimum(topology_of("complete:12/bandwidth:1e18Bps"), 0).seconds_per_byte(), 1 / 11e18);
+}
+
 TEST(ForestOptimum, refuses_networks_that_have_none) {
   EXPECT_THAT([] { forest_optimum(TopologyBuilder("one host", 1).build()); },
               ThrowsMessage<Error>(HasSubstr("1 host; trees need at least 2")));
@@ -137,7 +198,7 @@ TEST(ForestOptimum, refuses_networks_that_have_none) {
       },
       ThrowsMessage<Error>(HasSubstr("one way")));
   EXPECT_THAT([] { fixed_forest(topology_of("ring:4"), 0); },
-              ThrowsMessage<Error>(HasSubstr("0 trees per host; expected 1 or more")));
+              ThrowsMessage<Error>(HasSubstr("0 trees per root; expected 1 or more")));
 }
 
 }  // namespace

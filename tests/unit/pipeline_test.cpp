@@ -23,7 +23,7 @@ using testing::Le;
 constexpr double k_overhead_s = 0.15e-6;  // as Machine's
 
 Schedule forest_on(const Topology& topology, Collective collective) {
-  return forest_schedule(topology, pack_forest(topology), collective);
+  return forest_schedule(topology, pack_forest(topology, {.collective = collective}));
 }
 
 Schedule lr3_on(const Topology& topology, Collective collective) {
