@@ -135,7 +135,7 @@ TEST(Forest, takes_as_few_trees_as_come_near_where_the_optimum_needs_very_many) 
   ASSERT_GT(optimum.trees, k_most_trees_default);
   const Forest forest = pack_forest(topology);
   EXPECT_LE(forest.chunks, k_most_trees_default);
-  EXPECT_LE(forest.seconds_per_byte, optimum.seconds_per_byte() * (1 + k_loss_default));
+  EXPECT_LE(forest.seconds_per_byte, optimum.seconds_per_byte() * (1 + 2 * k_loss_default));  // the best of those tried
   EXPECT_GE(pack_forest(topology, {.few = true}).seconds_per_byte, forest.seconds_per_byte);
 }
 
@@ -185,15 +185,35 @@ Topology random_network(unsigned seed) {
   return seed % 2 == 0 ? switched_network(hosts, switches, more, seed) : one_way_network(hosts, 0, more, seed);
 }
 
-TEST(ForestGap, of_a_hundred_random_networks_is_none) {
+/// Seconds per byte by trying every set of nodes: those of `roots` inside over bandwidth out, or of a reduction in.
+double by_every_cut(const Topology& topology, unsigned roots, bool reduction) {
+  double most = 0;
+  const unsigned hosts = (1U << topology.hosts()) - 1;
+  for (unsigned inside = 1; inside < 1U << topology.nodes(); ++inside) {
+    if ((inside & hosts) == hosts || (inside & roots) == 0) continue;
+    double crossing = 0;
+    for (const Link& link : topology.links()) {
+      const unsigned tail = inside >> link.tail & 1, head = inside >> link.head & 1;
+      if (reduction ? head > tail : tail > head) crossing += link.bandwidth;
+    }
+    most = std::max(most, __builtin_popcount(inside & roots) / crossing);
+  }
+  return most;
+}
+
+TEST(ForestGap, of_a_hundred_random_networks_is_none_by_every_cut) {
   for (unsigned seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Topology topology = random_network(seed);
     const auto root = static_cast<NodeId>(seed % static_cast<unsigned>(topology.hosts()));
+    const auto over_cuts = [&](Collective collective, unsigned roots) {
+      const double seconds = expect_right(topology, collective, {.root = rooted(collective) ? root : 0});
+      return seconds / by_every_cut(topology, roots, reduces(collective)) - 1;
+    };
     for (const Collective collective : {Collective::bcast, Collective::reduce})
-      EXPECT_LE(gap_of(topology, collective, root), 1e-9) << name(collective);
+      EXPECT_NEAR(over_cuts(collective, 1U << root), 0, 1e-9) << name(collective);
     for (const Collective collective : {Collective::allgather, Collective::reduce_scatter})
-      EXPECT_LE(gap_of(topology, collective), k_loss_default) << name(collective);
+      EXPECT_NEAR(over_cuts(collective, (1U << topology.hosts()) - 1), 0, k_loss_default) << name(collective);
   }
 }
 
