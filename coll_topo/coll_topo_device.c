@@ -219,7 +219,8 @@ static int mca_coll_topo_staged_alltoall(const void *sbuf, mca_coll_topo_count_t
 
     MCA_COLL_TOPO_STAGED(alltoall, COLLTOPO_ALLTOALL, 0 == (size_t) rcount * rdtype->super.size,
                          (in.staged, scount, sdtype, (void *) out.staged, rcount, rdtype, comm, module),
-                         (sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo->previous.alltoall_module));
+                         (sbuf, in_place ? rcount : scount, in_place ? rdtype : sdtype, rbuf, rcount, rdtype, comm,
+                          topo->previous.alltoall_module));
 }
 
 static int mca_coll_topo_staged_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
@@ -233,7 +234,8 @@ static int mca_coll_topo_staged_allgather(const void *sbuf, mca_coll_topo_count_
 
     MCA_COLL_TOPO_STAGED(allgather, COLLTOPO_ALLGATHER, 0 == (size_t) rcount * rdtype->super.size,
                          (in.staged, scount, sdtype, (void *) out.staged, rcount, rdtype, comm, module),
-                         (sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo->previous.allgather_module));
+                         (sbuf, in_place ? rcount : scount, in_place ? rdtype : sdtype, rbuf, rcount, rdtype, comm,
+                          topo->previous.allgather_module));
 }
 
 static int mca_coll_topo_staged_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,

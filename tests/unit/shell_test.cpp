@@ -88,7 +88,8 @@ struct Shell {
     return convert(side, first, blocks, packed, false);
   }
   static int copy(void*, const void*, const char* from, char* to, std::size_t elements) {
-    for (std::size_t i = 0; i < elements; ++i) std::memcpy(to + 2 * i * sizeof(int), from + 2 * i * sizeof(int), sizeof(int));
+    for (std::size_t i = 0; i < elements; ++i)
+      std::memcpy(to + 2 * i * sizeof(int), from + 2 * i * sizeof(int), sizeof(int));
     return COLLTOPO_SUCCESS;
   }
   shell_side side() { return {this, &memory, &abandoned, 99, run}; }
@@ -151,8 +152,9 @@ TEST(Shell, gaps_of_a_reduction_go_out_as_zeros_and_those_of_the_user_stay) {
 TEST(Shell, an_address_of_null_is_mpi_bottom_and_not_nothing) {
   int value = 5;
   shell_reduction reduction = every_second(nullptr, nullptr, 1);
-  reduction.layout = {sizeof(int), reinterpret_cast<std::ptrdiff_t>(&value), k_int,
-                      reinterpret_cast<std::ptrdiff_t>(&value), k_int, false};
+  reduction.layout = {sizeof(int), reinterpret_cast<std::ptrdiff_t>(&value),
+                      k_int,       reinterpret_cast<std::ptrdiff_t>(&value),
+                      k_int,       false};
   colltopo_call call{};
   shell_reduction_begins(&reduction, &call);
   EXPECT_EQ(call.output, &value);
