@@ -70,9 +70,24 @@ void check_tables(const std::string& file, const Schedule& schedule, const Topol
         tables.entries(), counted(static_cast<std::size_t>(tables.planes()), "plane"));
 }
 
+/// What the file says of its proof and this proof does not find: a job would believe it.
+void check_claims(const Schedule& schedule, Verdict& verdict) {
+  if (!schedule.proof || !verdict.valid()) return;
+  const Proof& claimed = *schedule.proof;
+  const auto check = [&](bool claims, bool is_so, std::string_view word) {
+    if (claims && !is_so) verdict.violations.push_back({-1, -1, fmt::format("its proof claims {}, which is not so", word)});
+  };
+  check(claimed.in_place, verdict.in_place, "in-place");
+  check(claimed.keeps_rank_order, verdict.keeps_rank_order, "rank-order");
+  check(claimed.same_on_all_ranks, verdict.same_on_all_ranks, "equal-bits");
+  check(claimed.stepped, verdict.stepped, "stepped");
+  check(claimed.independent, verdict.independent, "independent");
+}
+
 void run(const Arguments& arguments, Session& session) {
   const Schedule schedule = schedule_argument(arguments.file, arguments.format);
   Verdict verdict = verify(schedule);
+  check_claims(schedule, verdict);
   nlohmann::ordered_json properties = {{"in_place", verdict.in_place},
                                        {"keeps_rank_order", verdict.keeps_rank_order},
                                        {"same_on_all_ranks", verdict.same_on_all_ranks},

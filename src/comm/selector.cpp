@@ -62,23 +62,34 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
     }
     return result.good;
   };
+  // Facts are as many on every rank, whatever one of them cannot find out.
+  const auto found_out = [](Findings& findings, const auto& look) {
+    try {
+      return look();
+    } catch (const std::exception& error) {
+      findings.fault(error.what());
+      return 0LL;
+    }
+  };
   const auto places = [&](Findings& findings) {
-    if (!find_places(callbacks)) findings.fault("cannot find out which ranks share a node");
-    if (!settings_.topology.empty() || !settings_.schedules.empty()) filed_.place(settings_, rank_, ranks_, callbacks);
-    findings.same("different places in the network", checksum_of(node_of_) ^ checksum_of(filed_.placement_text()));
+    findings.same("different places in the network", found_out(findings, [&] {
+                    if (!find_places(callbacks)) findings.fault("cannot find out which ranks share a node");
+                    if (!settings_.topology.empty() || !settings_.schedules.empty())
+                      filed_.place(settings_, rank_, ranks_, callbacks);
+                    return checksum_of(node_of_) ^ checksum_of(filed_.placement_text());
+                  }));
   };
   Findings own;
   own.same("different builds of colltopo", build_checksum());
   own.same("different settings", checksum_of(settings_.canonical));
   own.same("different kinds of processors", checksum_of(fmt::format("{}", callbacks.architecture)));
-  own.same("different topologies under " + settings_.topology, machine_checksum(settings_.topology));
+  own.same("different topologies under " + settings_.topology,
+           found_out(own, [&] { return machine_checksum(settings_.topology); }));
   own.same("different lists of hosts", checksum_of(fmt::format("{}", fmt::join(settings_.hosts, ","))));
-  try {
-    if (!settings_.rules.empty()) rules_ = Rules::read(settings_.rules);
-  } catch (const std::exception& error) {
-    own.fault(error.what());
-  }
-  own.same("different rules under " + settings_.rules, rules_ ? rules_->checksum() : 0);
+  own.same("different rules under " + settings_.rules, found_out(own, [&] {
+             if (!settings_.rules.empty()) rules_ = Rules::read(settings_.rules);
+             return rules_ ? rules_->checksum() : 0LL;
+           }));
   if (callbacks.places_are_local != 0) places(own);
   if (!agreed(own)) return false;
   if (declines_all()) return false;

@@ -157,6 +157,37 @@ TEST(Text, a_rank_reads_header_index_and_its_own_section_alone) {
   EXPECT_LE(counted.bytes_read, sections + (text.size() - index) + 256);
 }
 
+TEST(Text, a_proof_travels_with_the_schedule) {
+  Schedule schedule = RandomPrograms(4).schedule({Collective::allreduce, 3, 2, 0}, 9);
+  EXPECT_EQ(header_from(text_of(schedule)).proof, std::nullopt);
+  schedule.proof = Proof{.in_place = true, .same_on_all_ranks = true, .independent = true};
+  const std::string text = text_of(schedule);
+  EXPECT_THAT(text, HasSubstr("\nproof in-place equal-bits independent ~"));
+  EXPECT_TRUE(schedule_from(text) == schedule);
+  EXPECT_EQ(header_from(text).proof, schedule.proof);
+  schedule.proof = Proof{};
+  EXPECT_EQ(header_from(text_of(schedule)).proof, Proof{});
+  std::string wrong = text;
+  wrong.replace(wrong.find("equal-bits"), 10, "equalities");
+  EXPECT_THAT(fault_in(sealed(wrong)), HasSubstr("proof of \"equalities\", expected in-place, rank-order"));
+}
+
+TEST(Text, a_file_that_is_open_stays_the_same_whatever_takes_its_name) {
+  const std::string path = ::testing::TempDir() + "text_test_" + std::to_string(std::random_device()()) + ".sched";
+  const Schedule first = RandomPrograms(3).schedule({Collective::allreduce, 3, 2, 0}, 9);
+  const Schedule second = RandomPrograms(5).schedule({Collective::allreduce, 3, 2, 0}, 9);
+  std::ofstream(path, std::ios::binary) << text_of(first);
+  ScheduleFile file(path);
+  std::filesystem::remove(path);
+  std::ofstream(path, std::ios::binary) << text_of(second);
+  EXPECT_TRUE(file.program(1) == first.programs[1]);
+  EXPECT_NE(file.header().checksum, read_header(path).checksum);
+  // A damaged file is not read whole to find out where.
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << "not a schedule\n" << std::string(1000, 'x');
+  EXPECT_THAT(fault_of([&] { ScheduleFile damaged(path); }), StartsWith(path));
+  std::filesystem::remove(path);
+}
+
 TEST(Text, files_on_disk_are_read_like_streams) {
   const std::string path = ::testing::TempDir() + "text_test_" + std::to_string(std::random_device()()) + ".sched";
   const Schedule schedule = RandomPrograms(3).schedule({Collective::allreduce, 3, 2, 0}, 9);
