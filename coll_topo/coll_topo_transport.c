@@ -156,14 +156,18 @@ static int mca_coll_topo_gather_blocks(void *context, size_t bytes, void *blocks
 }
 
 /* Open MPI does not say whose a function is; the file that it was loaded from does. */
-static const char *mca_coll_topo_component_of(const void *function, char *name, size_t size)
+typedef void (*mca_coll_topo_any_fn_t)(void);
+
+static const char *mca_coll_topo_component_of(mca_coll_topo_any_fn_t function, char *name, size_t size)
 {
     static const char prefix[] = "mca_coll_";
     Dl_info place;
     const char *file;
+    void *address;
     size_t length;
 
-    if (0 == dladdr(function, &place) || NULL == place.dli_fname) {
+    memcpy(&address, &function, sizeof(address)); /* ISO C has no conversion */
+    if (0 == dladdr(address, &place) || NULL == place.dli_fname) {
         return NULL;
     }
     file = strrchr(place.dli_fname, '/');
@@ -184,13 +188,15 @@ static const char *mca_coll_topo_component_of(const void *function, char *name, 
 static const char *mca_coll_topo_previous_component(void *context, int collective)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
-    const void *const functions[COLLTOPO_COLLECTIVES] = {
-        [COLLTOPO_ALLTOALL] = (const void *) module->previous.alltoall,
-        [COLLTOPO_ALLGATHER] = (const void *) module->previous.allgather,
-        [COLLTOPO_REDUCE_SCATTER] = (const void *) module->previous.reduce_scatter,
-        [COLLTOPO_ALLREDUCE] = (const void *) module->previous.allreduce,
-        [COLLTOPO_BCAST] = (const void *) module->previous.bcast,
-        [COLLTOPO_REDUCE] = (const void *) module->previous.reduce,
+    const mca_coll_topo_any_fn_t functions[COLLTOPO_COLLECTIVES] = {
+        [COLLTOPO_ALLTOALL] = (mca_coll_topo_any_fn_t) module->previous.alltoall,
+        [COLLTOPO_ALLGATHER] = (mca_coll_topo_any_fn_t) module->previous.allgather,
+        [COLLTOPO_REDUCE_SCATTER] = (mca_coll_topo_any_fn_t) module->previous.reduce_scatter,
+        [COLLTOPO_ALLREDUCE] = (mca_coll_topo_any_fn_t) module->previous.allreduce,
+        [COLLTOPO_BCAST] = (mca_coll_topo_any_fn_t) module->previous.bcast,
+        [COLLTOPO_REDUCE] = (mca_coll_topo_any_fn_t) module->previous.reduce,
+        [COLLTOPO_GATHER] = (mca_coll_topo_any_fn_t) module->previous.gather,
+        [COLLTOPO_SCATTER] = (mca_coll_topo_any_fn_t) module->previous.scatter,
     };
     char *name = module->previous_names[collective];
 
