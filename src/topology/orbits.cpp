@@ -134,7 +134,8 @@ std::vector<Alike> alike_hosts(const Topology& topology, const std::vector<Arc>&
   for (std::vector<NodeId>& hosts : grouped(seen)) {
     if (hosts.size() == 1) continue;
     for (const NodeId host : hosts) is_joined[index(host)] = true;
-    by_first.emplace(hosts.front(), Alike{std::move(hosts), true});
+    const NodeId first = hosts.front();
+    by_first.emplace(first, Alike{std::move(hosts), true});
   }
   for (const std::vector<NodeId>& hosts : apart)
     if (!is_joined[index(hosts.front())]) by_first.emplace(hosts.front(), Alike{hosts, false});

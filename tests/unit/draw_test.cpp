@@ -15,6 +15,8 @@
 namespace colltopo {
 namespace {
 
+using namespace drawing;
+
 using testing::HasSubstr;
 using testing::Not;
 
