@@ -69,6 +69,10 @@ int colltopo_allreduce(colltopo_comm* comm, const colltopo_call* call) {
 int colltopo_bcast(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::bcast, call); }
 int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::reduce, call); }
 
+int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call) {
+  return run(comm, static_cast<Collective>(collective), call);
+}
+
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call) {
   return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
 }
