@@ -192,18 +192,10 @@ int mca_coll_topo_error(int rc)
 
 int mca_coll_topo_run(void *owner, int collective, const colltopo_call *call)
 {
-    static const mca_coll_topo_run_fn_t run[COLLTOPO_COLLECTIVES] = {
-        [COLLTOPO_ALLTOALL] = colltopo_alltoall,
-        [COLLTOPO_ALLGATHER] = colltopo_allgather,
-        [COLLTOPO_REDUCE_SCATTER] = colltopo_reduce_scatter,
-        [COLLTOPO_ALLREDUCE] = colltopo_allreduce,
-        [COLLTOPO_BCAST] = colltopo_bcast,
-        [COLLTOPO_REDUCE] = colltopo_reduce,
-    };
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) owner;
     int rc;
 
     module->abandoned = false;
-    rc = run[collective](module->collectives, call);
+    rc = colltopo_run(module->collectives, collective, call);
     return COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? rc : mca_coll_topo_error(rc);
 }

@@ -137,6 +137,9 @@ int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_gather(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_scatter(colltopo_comm* comm, const colltopo_call* call);
 
+/* The same by a collective's number (COLLTOPO_ALLTOALL ...). */
+int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call);
+
 /* Whether the call would be served (1) or declined (0), for callers that must pack data first. Same on all ranks;
  * collective at a communicator's first call, like the calls themselves. Of `call`, pointers are not looked at. */
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call);

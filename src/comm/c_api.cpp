@@ -75,6 +75,10 @@ int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call) { return run
 int colltopo_gather(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::gather, call); }
 int colltopo_scatter(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::scatter, call); }
 
+int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call) {
+  return run(comm, static_cast<Collective>(collective), call);
+}
+
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call) {
   return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
 }
