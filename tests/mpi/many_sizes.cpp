@@ -27,7 +27,7 @@ const std::vector<std::vector<std::string>> k_settings = {
 
 /// One communicator and how many of its calls must have been served.
 struct Place {
-  explicit Place(MPI_Comm comm) : comm(comm), rank(rank_in(comm)), ranks(ranks_of(comm)) {}
+  explicit Place(MPI_Comm of) : comm(of), rank(rank_in(of)), ranks(ranks_of(of)) {}
   MPI_Comm comm;
   int rank, ranks;
 };

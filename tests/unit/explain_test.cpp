@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <fstream>
@@ -20,22 +21,37 @@ struct Case {
   std::vector<std::string> settings;
 };
 
-// One rank of a made-up communicator: it decides and communicates with nobody.
+// One rank of a made-up communicator whose others find what it finds: what it receives is what it sent last.
 struct Imagined {
   int ranks, per_node;
   std::string said;
+  std::vector<char> sent = {};
 
   colltopo_callbacks callbacks() {
     colltopo_callbacks c{};
     c.context = this;
-    c.agree = [](void*, long long*) { return 0; };
+    c.send = [](void* context, const void* data, size_t bytes, int, int, int, void** request) {
+      const auto* const first = static_cast<const char*>(data);
+      static_cast<Imagined*>(context)->sent.assign(first, first + bytes);
+      *request = nullptr;
+      return 0;
+    };
+    c.recv = [](void* context, void* data, size_t bytes, int, int, int, void** request) {
+      const std::vector<char>& last = static_cast<Imagined*>(context)->sent;
+      std::copy_n(last.begin(), std::min(bytes, last.size()), static_cast<char*>(data));
+      *request = nullptr;
+      return 0;
+    };
+    c.places_are_local = 1;
     c.locality = [](void* context, int, int* group_of) {
       const auto& all = *static_cast<Imagined*>(context);
       for (int rank = 0; rank < all.ranks; ++rank) group_of[rank] = rank / all.per_node;
       return 0;
     };
     c.say = [](void* context, int, const char* line) {
-      static_cast<Imagined*>(context)->said += std::string(line) + "\n";
+      std::string& all = static_cast<Imagined*>(context)->said;
+      all += line;
+      all += '\n';
     };
     c.previous = "the next component";
     return c;
