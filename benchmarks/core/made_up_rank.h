@@ -54,6 +54,7 @@ class MadeUpRank {
     void* target = nullptr;  // of a receive
     std::size_t bytes = 0;
     bool done = false;
+    int looks = 0;
   };
   static constexpr std::size_t k_longest_said = 4096;  // bytes
   static constexpr std::size_t k_lengths = 64;

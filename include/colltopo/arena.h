@@ -19,7 +19,7 @@ class Arena {
    public:
     Block() = default;
     explicit Block(std::size_t bytes)
-        : memory_(static_cast<std::byte*>(::operator new(bytes, std::align_val_t{k_alignment}))), bytes_(bytes) {}
+        : memory_(static_cast<std::byte*>(::operator new (bytes, std::align_val_t{k_alignment}))), bytes_(bytes) {}
     Block(Block&& other) noexcept
         : memory_(std::exchange(other.memory_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
     Block& operator=(Block&& other) noexcept {
@@ -28,7 +28,7 @@ class Arena {
       return *this;
     }
     ~Block() {
-      if (memory_ != nullptr) ::operator delete(memory_, std::align_val_t{k_alignment});
+      if (memory_ != nullptr) ::operator delete (memory_, std::align_val_t{k_alignment});
     }
     std::byte* data() const noexcept { return memory_; }
     std::size_t bytes() const noexcept { return bytes_; }

@@ -27,9 +27,10 @@ enum class SegmentOrder : std::uint8_t { op_by_op, slot_by_slot };
 inline constexpr std::size_t k_stretch = std::size_t{128} * 1024;
 inline constexpr std::size_t k_no_stretch = ~std::size_t{0};
 
-/// Messages longer than this go in parts of this size, so that what has to be gathered or scattered needs memory for the
-/// parts under way alone. Both ends know the length of a message, and nothing else of each other: the size is fixed.
-inline constexpr std::size_t k_part = std::size_t{1} << 20;  // bytes
+/// Messages longer than this go in parts of this size, so that what has to be gathered or scattered needs memory for
+/// the parts under way alone. Both ends know the length of a message, and nothing else of each other: the size is
+/// fixed.
+inline constexpr std::size_t k_part = std::size_t{1} << 19;  // bytes
 inline constexpr std::uint32_t k_parts_under_way = 4;        // of a message
 
 /// What a call needs besides its buffers.
@@ -40,8 +41,8 @@ struct Binding {
   int segments = 1;
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
-  /// Sends under way at most; 0: any number. Holds where that can close no cycle: over steps, if no rank's steps decrease,
-  /// and within one if `independent`.
+  /// Sends under way at most; 0: any number. Holds where that can close no cycle: over steps, if no rank's steps
+  /// decrease, and within one if `independent`.
   std::uint32_t window = 0;
   bool independent = false;  // no message of any rank waits for another
   std::size_t stretch = k_stretch;
@@ -96,8 +97,8 @@ class Bound {
     std::size_t bytes;    // of the message, or moved
     std::size_t staging;  // offset in the arena; k_none when the message is one piece
   };
-  /// An entry of a small plan as one line of moves, messages and waits: what queues would find out in every call is found
-  /// out once. A rank then blocks only where its program itself does, run with buffered sends, and that ends.
+  /// An entry of a small plan as one line of moves, messages and waits: what queues would find out in every call is
+  /// found out once. A rank then blocks only where its program itself does, run with buffered sends, and that ends.
   struct Entry {
     enum class Kind : std::uint8_t { send, recv, copy, reduce, wait };
     Kind kind;
@@ -134,17 +135,17 @@ class Bound {
   std::uint32_t segments_ = 1;
 
   std::vector<Piece> pieces_;
-  std::vector<Instance> instances_;          // [op * segments + segment]
-  std::vector<std::uint32_t> waits_;         // [instance] what it waits for
-  std::vector<std::uint32_t> first_ready_;   // instances that wait for nothing
-  std::array<std::uint32_t, 4> actions_{};   // [Action] instances
-  std::uint32_t long_messages_ = 0;          // that go in parts
-  std::uint32_t sends_under_way_ = 0;        // at most, within a step; 0: any number
-  std::vector<std::uint32_t> stage_sizes_;   // [stage] instances
-  std::vector<std::uint32_t> stage_begin_;   // [stage] instances of earlier ones, and of all
-  std::uint32_t ahead_ = 0;                  // stages that are open at a time; 0: none is held back
+  std::vector<Instance> instances_;         // [op * segments + segment]
+  std::vector<std::uint32_t> waits_;        // [instance] what it waits for
+  std::vector<std::uint32_t> first_ready_;  // instances that wait for nothing
+  std::array<std::uint32_t, 4> actions_{};  // [Action] instances
+  std::uint32_t long_messages_ = 0;         // that go in parts
+  std::uint32_t sends_under_way_ = 0;       // at most, within a step; 0: any number
+  std::vector<std::uint32_t> stage_sizes_;  // [stage] instances
+  std::vector<std::uint32_t> stage_begin_;  // [stage] instances of earlier ones, and of all
+  std::uint32_t ahead_ = 0;                 // stages that are open at a time; 0: none is held back
   std::size_t scratch_bytes_ = 0, arena_bytes_ = 0;
-  std::vector<Entry> line_;                  // empty: by queues
+  std::vector<Entry> line_;  // empty: by queues
   std::uint32_t line_messages_ = 0;
   bool is_line_ = false;
   std::size_t messages_ = 0, bytes_sent_ = 0;

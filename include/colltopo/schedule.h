@@ -24,8 +24,8 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-/// What the proof of a schedule found besides that it is right (colltopo/verify.h says what each means): it travels with
-/// the schedule, so that nobody has to prove it again to know how it may be run.
+/// What the proof of a schedule found besides that it is right (colltopo/verify.h says what each means): it travels
+/// with the schedule, so that nobody has to prove it again to know how it may be run.
 struct Proof {
   bool in_place = false;
   bool keeps_rank_order = false;
@@ -43,7 +43,7 @@ struct Schedule {
   std::vector<Route> routes;      // sorted by (source, target, lane); empty where the network chooses
   std::string topology;           // fingerprint of the topology it was made for; empty: any
   std::string bound;  // what the generator claims ("all-to-all 0.1111 of link bandwidth"); free text, one line
-  std::string topology_name = {};  // how that topology was asked for, "torus:3x3x3" or a file; empty: not known
+  std::string topology_name = {};   // how that topology was asked for, "torus:3x3x3" or a file; empty: not known
   std::optional<Proof> proof = {};  // nothing: nobody has proved it
 
   /// The largest step of any op.

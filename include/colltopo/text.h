@@ -23,8 +23,8 @@ struct ScheduleHeader {
   std::string topology_name;  // as Schedule's
   std::string bound;
   std::optional<Proof> proof;  // as Schedule's
-  std::string algorithm;     // of the `generate` line; empty: the file has sections
-  AlgorithmOptions options;  // of the `generate` line
+  std::string algorithm;       // of the `generate` line; empty: the file has sections
+  AlgorithmOptions options;    // of the `generate` line
   /// Seal of the last line, which depends on every line of the file: ranks that read equal ones read the same file.
   /// Set by reading, not used by writing.
   std::uint32_t checksum = 0;
@@ -38,9 +38,9 @@ void write_parametric(std::ostream& out, const ScheduleHeader& header);
 Schedule read_schedule(const std::string& path);
 Schedule read_schedule(std::istream& in, const std::string& name_for_errors);
 
-/// A file that is opened once and read by its index: only header, index, last line and the sections asked for are read and
-/// checked, and all of them are of one file, whatever takes its name meanwhile. Throws as read_schedule, but names lines
-/// only of what it has read.
+/// A file that is opened once and read by its index: only header, index, last line and the sections asked for are read
+/// and checked, and all of them are of one file, whatever takes its name meanwhile. Throws as read_schedule, but names
+/// lines only of what it has read.
 class ScheduleFile {
  public:
   explicit ScheduleFile(const std::string& path);

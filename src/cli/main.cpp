@@ -62,9 +62,9 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     std::ostringstream unsaid;
-    std::ostream& out = session.silent ? unsaid : std::cout;
-    const int status = app.exit(error, out, session.silent ? unsaid : std::cerr);
-    return status == 0 || session.silent ? k_good : k_usage;
+    if (error.get_exit_code() != 0) return report_failure(session, error.what());
+    app.exit(error, session.silent ? unsaid : std::cout, unsaid);  // --help and --version
+    return k_good;
   } catch (const std::bad_alloc&) {
     return report_failure(session, "out of memory; choose a smaller topology, or --parametric");
   } catch (const std::exception& error) {

@@ -75,7 +75,8 @@ void check_claims(const Schedule& schedule, Verdict& verdict) {
   if (!schedule.proof || !verdict.valid()) return;
   const Proof& claimed = *schedule.proof;
   const auto check = [&](bool claims, bool is_so, std::string_view word) {
-    if (claims && !is_so) verdict.violations.push_back({-1, -1, fmt::format("its proof claims {}, which is not so", word)});
+    if (claims && !is_so)
+      verdict.violations.push_back({-1, -1, fmt::format("its proof claims {}, which is not so", word)});
   };
   check(claimed.in_place, verdict.in_place, "in-place");
   check(claimed.keeps_rank_order, verdict.keeps_rank_order, "rank-order");

@@ -111,7 +111,8 @@ Agreement::Result Agreement::agree(const Findings& findings) const {
   }
   for (std::size_t f = 0; f < findings.facts_.size(); ++f) {
     if (values[1 + 2 * f] == -values[2 + 2 * f]) continue;
-    if (rank_ == 0) result.fault = fmt::format("ranks have {}; all must have the same", findings.facts_[f].name);
+    result.different = findings.facts_[f].name;
+    if (rank_ == 0) result.fault = fmt::format("ranks have {}; all must have the same", result.different);
     return result;
   }
   result.good = true;
@@ -129,8 +130,8 @@ bool Agreement::all_good(std::string* fault) const {
 }
 
 std::string Agreement::text_of_rank_0(const std::string& text) const {
-  const auto length = static_cast<std::size_t>(
-      std::max(0LL, rank_ == 0 ? least(static_cast<long long>(text.size())) : least(std::numeric_limits<long long>::max())));
+  const auto length = static_cast<std::size_t>(std::max(
+      0LL, rank_ == 0 ? least(static_cast<long long>(text.size())) : least(std::numeric_limits<long long>::max())));
   if (length == 0) return "";
   std::string result = text;
   result.resize(length);

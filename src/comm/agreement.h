@@ -1,7 +1,7 @@
 // What all ranks of a communicator must find alike before anything depends on it.
 //
-// Ranks agree by a schedule of our own, an all-reduce of a few numbers by recursive doubling that an Execution runs: so a
-// call that may not block chains it before its own.
+// Ranks agree by a schedule of our own, an all-reduce of a few numbers by recursive doubling that an Execution runs: so
+// a call that may not block chains it before its own.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ int keep_smaller(void* context, const void* source, void* target, std::size_t el
 long long checksum_of(std::string_view text);
 long long checksum_of(std::span<const int> numbers);
 
-/// What one rank found, and what it has in common with the others once they have agreed. A caller adds facts in the same
-/// order on all ranks.
+/// What one rank found, and what it has in common with the others once they have agreed. A caller adds facts in the
+/// same order on all ranks.
 class Findings {
  public:
   /// The same on all ranks if nothing is wrong: `name` says what of ("different settings").
@@ -54,7 +54,8 @@ class Agreement {
 
   struct Result {
     bool good = false;
-    std::string fault;  // what this rank should say; empty on all ranks but one
+    std::string fault;      // what this rank should say; empty on all ranks but one
+    std::string different;  // the fact that ranks do not have in common, on all of them; empty: a rank has a fault
     std::vector<long long> smallest;
 
     long long value(std::size_t place) const { return smallest[place]; }

@@ -3,8 +3,8 @@
 
 namespace colltopo {
 
-/// Of the library that holds this function: its version, the linker's build id where it has one, and the algorithm table.
-/// Not negative.
+/// Of the library that holds this function: its version, the linker's build id where it has one, and the algorithm
+/// table. Not negative.
 long long build_checksum();
 
 }  // namespace colltopo

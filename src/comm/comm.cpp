@@ -87,7 +87,8 @@ bool Comm::Recent::equals(const colltopo_call& call) const noexcept {
 }
 
 inline Comm::Recent& Comm::recent(Collective collective, const colltopo_call& call) noexcept {
-  const std::size_t mixed = (call.count * call.element_size + static_cast<std::size_t>(call.root)) * 0x9E3779B97F4A7C15u;
+  const std::size_t mixed =
+      (call.count * call.element_size + static_cast<std::size_t>(call.root)) * 0x9E3779B97F4A7C15u;
   return recent_[index_of(collective)][mixed >> 61];
 }
 
@@ -171,8 +172,9 @@ bool Comm::copies_too_much(Collective collective, const colltopo_call& call, con
   if (call.in_place == 0 || rooted(collective) || call.previous_is_wrong != 0) return false;
   Shape shape{collective, ranks_, 1, 0};
   const std::size_t bytes = layout_of(shape, call).input_bytes(rank_);
-  const std::size_t most = call.counts == nullptr ? bytes : largest_shard(call, ranks_) * call.element_size *
-                                                                static_cast<std::size_t>(ranks_);
+  const std::size_t most = call.counts == nullptr
+                               ? bytes
+                               : largest_shard(call, ranks_) * call.element_size * static_cast<std::size_t>(ranks_);
   if (most <= k_most_copied_bytes) return false;
   if (decision.file != nullptr) return !decision.file->proof.in_place;
   shape.chunks = decision.algorithm->chunks(shape, decision.options);
@@ -182,8 +184,14 @@ bool Comm::copies_too_much(Collective collective, const colltopo_call& call, con
 // Ranks may differ in in_place.
 Comm::Served& Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
   const bool in_place = call.in_place != 0 && !row(collective).one_buffer;
-  const PlanKey key{decision.algorithm, decision.file,          decision.options, collective, rank_,
-                    ranks_,             rooted(collective) ? call.root : 0, in_place};
+  const PlanKey key{decision.algorithm,
+                    decision.file,
+                    decision.options,
+                    collective,
+                    rank_,
+                    ranks_,
+                    rooted(collective) ? call.root : 0,
+                    in_place};
   if (const auto found = served_.find(key); found != served_.end()) {
     found->second.used = ++clock_;
     return found->second;
@@ -197,9 +205,9 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
   }
   Served made;
   made.plan = PlanCache::of_process().plan(key, [&] {
-    auto program = decision.file != nullptr ? decision.file->program
-                                            : std::make_shared<const Program>(
-                                                  decision.algorithm->program(shape, rank_, decision.options));
+    auto program = decision.file != nullptr
+                       ? decision.file->program
+                       : std::make_shared<const Program>(decision.algorithm->program(shape, rank_, decision.options));
     const bool in_order = decision.file == nullptr || decision.file->pattern.in_order;
     return std::make_shared<SharedPlan>(std::move(program), in_place && in_place_safe, in_order);
   });
@@ -272,8 +280,8 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
   return *plan.ready.front();
 }
 
-// The caller gives one buffer, and the other lies in it. What of it the program must not find changed is in memory of its
-// own.
+// The caller gives one buffer, and the other lies in it. What of it the program must not find changed is in memory of
+// its own.
 void Comm::join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const {
   const Shape& shape = plan.plan->program().shape();
   if (row(shape.collective).one_buffer) return;
@@ -360,9 +368,10 @@ void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
   const auto chunks = static_cast<std::size_t>(shape.parts());
   if (!voice_.heard(1) || served.said_empty_chunks || elements == 0 || elements >= chunks) return;
   served.said_empty_chunks = true;
-  voice_.say(1, fmt::format("{}: {} chunks per {}, which has {} elements: at least {} chunks are empty, and messages of "
-                            "nothing but these are not sent",
-                            name(shape.collective), chunks, shards ? "shard" : "vector", elements, chunks - elements));
+  voice_.say(1,
+             fmt::format("{}: {} chunks per {}, which has {} elements: at least {} chunks are empty, and messages of "
+                         "nothing but these are not sent",
+                         name(shape.collective), chunks, shards ? "shard" : "vector", elements, chunks - elements));
 }
 
 void Comm::say_call(Collective collective, const colltopo_call& call, const Ready& ready) const {

@@ -47,7 +47,7 @@ MachineNetwork machine_of(const std::string& text) {
   Topology read = read_topology(in, path);
   const long long checksum = checksum_of(in.str());
   return {std::make_shared<const Topology>(end == text.size() ? std::move(read)
-                                                               : modified(std::move(read), text.substr(end + 1), text)),
+                                                              : modified(std::move(read), text.substr(end + 1), text)),
           checksum};
 }
 

@@ -1,5 +1,5 @@
-// Plans, and what they are bound to, for all communicators of the process: what a communicator has made the next one of the
-// same shape finds.
+// Plans, and what they are bound to, for all communicators of the process: what a communicator has made the next one of
+// the same shape finds.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace colltopo {
 
 /// A program of this rank, by what it is made from.
 struct PlanKey {
-  const Algorithm* algorithm = nullptr;      // null: of `file`
+  const Algorithm* algorithm = nullptr;       // null: of `file`
   std::shared_ptr<const LoadedProgram> file;  // null: of `algorithm`
   AlgorithmOptions options = {};
   Collective collective = Collective::alltoall;

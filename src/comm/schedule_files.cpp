@@ -64,8 +64,8 @@ std::string misfit(const std::string& path, const ScheduleHeader& header, const 
   return "";
 }
 
-/// Each rank knows its own program's pattern; its unevenness is rounded up to thousandths, as numbers are what ranks agree
-/// on.
+/// Each rank knows its own program's pattern; its unevenness is rounded up to thousandths, as numbers are what ranks
+/// agree on.
 struct AgreedPattern {
   AgreedPattern(Findings& findings, const StepPattern& own)
       : unevenness(findings.largest(static_cast<long long>(std::ceil(1000 * own.unevenness)))),

@@ -16,7 +16,7 @@ namespace colltopo {
 struct LoadedProgram {
   std::shared_ptr<const Program> program;
   Proof proof;
-  bool proved = false;   // the file has a proof
+  bool proved = false;  // the file has a proof
   StepPattern pattern;  // of all ranks
 };
 

@@ -1,5 +1,5 @@
-// Decisions of one communicator. Everything that decides is equal on all ranks: settings and files (agreed on once), the
-// placement of ranks, and of a call only bytes, root and the operation's properties.
+// Decisions of one communicator. Everything that decides is equal on all ranks: settings and files (agreed on once),
+// the placement of ranks, and of a call only bytes, root and the operation's properties.
 
 #include "comm/selector.h"
 
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "colltopo/error.h"
 #include "comm/build_id.h"
@@ -26,18 +27,28 @@ void number_from_0(std::vector<int>& places) {
   for (int& place : places) place = numbers.emplace(place, static_cast<int>(numbers.size())).first->second;
 }
 
-int op_properties(const Request& request) {
-  return (request.commutative ? 1 : 0) | (request.associative_bits ? 2 : 0);
+constexpr const char* k_settings = "different settings";
+
+/// To find out which settings differ: each by itself.
+Findings each_setting(const Settings& settings) {
+  std::map<std::string, std::string> given;
+  std::istringstream lines(settings.canonical);
+  for (std::string line; std::getline(lines, line);) given[line.substr(0, line.find('='))] = line;
+  Findings findings;
+  for (const colltopo_setting* setting = colltopo_settings(); setting->name != nullptr; ++setting)
+    findings.same(fmt::format("different values of {}", setting->name), checksum_of(given[setting->name]));
+  return findings;
 }
+
+int op_properties(const Request& request) { return (request.commutative ? 1 : 0) | (request.associative_bits ? 2 : 0); }
 
 }  // namespace
 
 std::string unfit_for(const LoadedProgram& file, const Request& request) {
-  std::string unfit =
-      unfit_for(Properties{file.proof.in_place, file.proof.keeps_rank_order, file.proof.same_on_all_ranks}, request);
-  if (!unfit.empty() && !file.proved)
-    unfit += ", as far as the file says: it has no proof (colltopo convert FILE --to text -o FILE proves it)";
-  return unfit;
+  // What a reduction may serve depends on all programs, and nobody proves them in a job.
+  if (reduces(request.collective) && !file.proved)
+    return "has no proof, which a reduction needs: colltopo convert FILE --to text -o FILE makes it";
+  return unfit_for(Properties{file.proof.in_place, file.proof.keeps_rank_order, file.proof.same_on_all_ranks}, request);
 }
 
 bool Selector::declines_all() const {
@@ -55,8 +66,12 @@ void Selector::decline_once(Collective collective, const std::string& line) {
 bool Selector::settle(const colltopo_callbacks& callbacks) {
   node_of_.assign(static_cast<std::size_t>(ranks_), 0);
   const auto agreed = [&](const Findings& findings) {
-    const Agreement::Result result = agreement_.agree(findings);
+    Agreement::Result result = agreement_.agree(findings);
     if (!result.good) {
+      if (result.different == k_settings) {
+        const Agreement::Result each = agreement_.agree(each_setting(settings_));
+        if (!each.different.empty()) result = each;
+      }
       decline_all();
       if (!result.fault.empty()) voice_.say(0, fmt::format("{}; using {}", result.fault, voice_.previous()));
     }
@@ -81,7 +96,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
   };
   Findings own;
   own.same("different builds of colltopo", build_checksum());
-  own.same("different settings", checksum_of(settings_.canonical));
+  own.same(k_settings, checksum_of(settings_.canonical));
   own.same("different kinds of processors", checksum_of(fmt::format("{}", callbacks.architecture)));
   own.same("different topologies under " + settings_.topology,
            found_out(own, [&] { return machine_checksum(settings_.topology); }));
@@ -109,8 +124,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
     options_.groups = grouped(group_of);
   }
   fit_topology();
-  chooser_ =
-      shared_chooser(ranks_, Placement{node_of_, dimensions_}, settings_.machine, options_, settings_.values);
+  chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_}, settings_.machine, options_, settings_.values);
   return true;
 }
 
@@ -250,10 +264,11 @@ std::optional<Decision> Selector::decided_by_folder(const Request& request) {
 
 Decision Selector::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
   std::string fault;
-  Decision decision{nullptr, files_.load(path, {request.collective, rank_, ranks_, {}}, agreement_, &fault), {},
-                    "file:" + path};
+  Decision decision{
+      nullptr, files_.load(path, {request.collective, rank_, ranks_, {}}, agreement_, &fault), {}, "file:" + path};
   if (decision.file == nullptr) {
-    if (!fault.empty()) voice_.say(0, fmt::format("{}: {}; using {}", name(request.collective), fault, voice_.previous()));
+    if (!fault.empty())
+      voice_.say(0, fmt::format("{}: {}; using {}", name(request.collective), fault, voice_.previous()));
     decline(request.collective);
     return decision;
   }
@@ -286,11 +301,12 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
     const std::size_t whole =
         request.bytes / static_cast<std::size_t>(Shape{request.collective, ranks_, 1, request.root}.parts());
     if (*segment > 0)
-      manner.segments = static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
+      manner.segments =
+          static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
   } else if (decision.file != nullptr && settings_.pace == Pace::free) {
     const Port port{machine.overhead, nodes() == 1 ? machine.bandwidth_node : machine.bandwidth_network};
-    manner.segments = segments_for(decision.file->pattern, decision.file->program->shape(),
-                                static_cast<double>(request.bytes), port);
+    manner.segments =
+        segments_for(decision.file->pattern, decision.file->program->shape(), static_cast<double>(request.bytes), port);
   }
   if (decision.file != nullptr && !decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
   return manner;

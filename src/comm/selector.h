@@ -1,5 +1,5 @@
-// Which program serves a call on one communicator, by what is equal on all ranks: a parameter, a rule, a schedule of the
-// folders, or the model, in this order.
+// Which program serves a call on one communicator, by what is equal on all ranks: a parameter, a rule, a schedule of
+// the folders, or the model, in this order.
 #pragma once
 
 #include <array>

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "colltopo/bound.h"
 #include "colltopo/choice.h"
 #include "colltopo/colltopo.h"
-#include "colltopo/bound.h"
 #include "comm/forced.h"
 #include "transport/lane_setting.h"
 

@@ -79,9 +79,7 @@ std::ptrdiff_t Layout::in_place_bytes(Rank rank) const {
 }
 
 Slice::Slice(const Layout& layout, int segment, bool has_scratch)
-    : layout_(layout),
-      segment_(segment),
-      classes_(layout.shape_.classes()) {
+    : layout_(layout), segment_(segment), classes_(layout.shape_.classes()) {
   const auto segments = static_cast<std::size_t>(layout.segments_), s = static_cast<std::size_t>(segment);
   const auto parts = static_cast<std::size_t>(layout.parts_);
   const Rank shards = std::max<Rank>(1, classes_ / layout.parts_);  // in a period of size classes

@@ -10,8 +10,8 @@ namespace colltopo {
 
 namespace {
 
-constexpr std::size_t k_most_ops = 64;       // beyond, starting ops as they can is worth its queues
-constexpr std::uint32_t k_few_sends = 2;     // more than that would meet peers that expect none of them yet
+constexpr std::size_t k_most_ops = 64;    // beyond, starting ops as they can is worth its queues
+constexpr std::uint32_t k_few_sends = 2;  // more than that would meet peers that expect none of them yet
 constexpr std::uint64_t bit(std::uint32_t op) { return std::uint64_t{1} << op; }
 
 }  // namespace
@@ -53,7 +53,8 @@ class Line {
 
   explicit Line(std::vector<Entry>& entries) : entries_(entries) {}
 
-  void add_message(const Bound::Instance& instance, const Bound::Piece* piece, std::uint64_t receives, bool after_moves) {
+  void add_message(const Bound::Instance& instance, const Bound::Piece* piece, std::uint64_t receives,
+                   bool after_moves) {
     await(receives);
     if (after_moves) add_put_off();
     message_of_[instance.op] = messages_;
@@ -126,7 +127,8 @@ void Bound::straighten() {
     else
       line.add_message(i, i.action == Action::send ? source : target, receives, after_moves);
   };
-  for (std::uint64_t left = ops.first; left != 0; left &= left - 1) add(static_cast<std::uint32_t>(std::countr_zero(left)));
+  for (std::uint64_t left = ops.first; left != 0; left &= left - 1)
+    add(static_cast<std::uint32_t>(std::countr_zero(left)));
   for (std::uint32_t op = 0; op < plan_->size(); ++op) {
     if ((ops.first & bit(op)) == 0) add(op);
   }

@@ -173,8 +173,9 @@ class ForestSchedule {
         return allreduce_from(backwards, forwards, {Buffer::output, firsts()[rank], forest_.roots[rank]}, steps);
       }
       default:
-        throw Error(fmt::format("trees do not make a {}; expected allgather, reduce_scatter, allreduce, bcast or reduce",
-                                name(forest_.collective)));
+        throw Error(
+            fmt::format("trees do not make a {}; expected allgather, reduce_scatter, allreduce, bcast or reduce",
+                        name(forest_.collective)));
     }
   }
 

@@ -11,8 +11,8 @@
 
 #include "colltopo/error.h"
 #include "colltopo/plan.h"
-#include "formats/used_slots.h"
 #include "formats/pieces.h"
+#include "formats/used_slots.h"
 
 namespace colltopo::msccl {
 
@@ -84,7 +84,8 @@ class Fusions {
 
 class GpuBlocks {
  public:
-  explicit GpuBlocks(const Plan& plan) : plan_(plan), slots_(plan.program()), last_step_(plan.size()), waits_(plan.size()) {
+  explicit GpuBlocks(const Plan& plan)
+      : plan_(plan), slots_(plan.program()), last_step_(plan.size()), waits_(plan.size()) {
     const Shape& shape = plan.program().shape();
     gpu_.input = shape.input_chunks(plan.program().rank());
     gpu_.output = shape.output_chunks(plan.program().rank());

@@ -13,9 +13,9 @@
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
 #include "colltopo/plan.h"
-#include "formats/used_slots.h"
 #include "colltopo/verify.h"
 #include "formats/pieces.h"
+#include "formats/used_slots.h"
 
 namespace colltopo {
 

@@ -242,11 +242,9 @@ bool shim_has_served(const struct shim_communicator *communicator)
 
 bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)
 {
-    if (!colltopo_serves(communicator->collectives, collective, call)) {
-        return false;
-    }
+    /* Before anything is asked: ranks agree by messages. */
     if (communicator->messages == shim_mpi.comm_null && !communicator->broken) {
         make_private(communicator);
     }
-    return !communicator->broken;
+    return !communicator->broken && colltopo_serves(communicator->collectives, collective, call);
 }

@@ -15,7 +15,7 @@
 
 struct shim_communicator {
     MPI_Comm comm;     /* the program's */
-    MPI_Comm messages; /* the private one; comm_null until a call is served */
+    MPI_Comm messages; /* the private one; comm_null until the first call */
     int rank;
     int ranks;
     colltopo_comm *collectives;                /* NULL: every call passes through */

@@ -1,4 +1,5 @@
-// The header has its lines in one fixed order; topology, bound and proof are left out when empty, root when there is none.
+// The header has its lines in one fixed order; topology, bound and proof are left out when empty, root when there is
+// none.
 
 #include "text/header.h"
 
@@ -67,8 +68,8 @@ Proof read_proof(Words& words) {
     const std::string_view word = words.word("what is proved");
     const auto known = std::ranges::find(k_proved, word, &Proved::word);
     if (known == k_proved.end() || proof.*known->value) {
-      throw words.error(fmt::format("proof of {}, expected in-place, rank-order, equal-bits, stepped or independent, each once",
-                                    shown(word)));
+      throw words.error(fmt::format(
+          "proof of {}, expected in-place, rank-order, equal-bits, stepped or independent, each once", shown(word)));
     }
     proof.*known->value = true;
   }

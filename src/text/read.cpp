@@ -80,8 +80,8 @@ Schedule read_all(std::string_view text, const std::string& file) {
   const Shape& shape = head.header.shape;
   const Stretch header{0, lines.offset()};
 
-  Schedule schedule{head.header.name,         shape, {}, {}, head.header.topology, head.header.bound,
-                    head.header.topology_name,    head.header.proof};
+  Schedule schedule{head.header.name, shape, {}, {}, head.header.topology, head.header.bound, head.header.topology_name,
+                    head.header.proof};
   std::vector<Place> places;
   for (Rank rank = 0; rank < shape.ranks && !head.parametric(); ++rank) {
     places.push_back(placed(lines, head.seal, [&] { schedule.programs.push_back(read_section(lines, head, rank)); }));
@@ -119,7 +119,10 @@ class Parts {
     try {
       open();
     } catch (const Error&) {
-      if (!thorough) throw;
+      if (!thorough) {
+        expect_header();
+        throw;
+      }
       // Found from the end, a fault has no sure line: reading everything names the first one.
       in_.clear();
       in_.seekg(0);
@@ -149,6 +152,15 @@ class Parts {
     in_.read(text.data(), static_cast<std::streamsize>(text.size()));
     if (!in_) throw Error(file_ + ": cannot be read");
     return text;
+  }
+
+  // A header that is wrong, as another format's is, tells more than what the end says.
+  void expect_header() {
+    constexpr std::uint64_t k_most = 1 << 16;
+    in_.clear();
+    const std::string text = bytes({0, std::min(size_, k_most)});
+    Lines lines(text, file_);
+    read_head(lines);
   }
 
   void open() {

@@ -147,10 +147,10 @@ bound() {
   expect_json 'it["root"] == 2 and abs(it["time_lower_bound"] * 6.25e9 - 1) < 1e-9' bound bcast ring:5 --root 2
   expect 0 'the least maximum flow to the root' bound reduce mesh:2x3
   expect_one_line 2 'root 9; expected a host of ring:5, 0..4' bound bcast ring:5 --root 9
-  expect_one_line 2 'allreduce has none; it is for bcast and reduce' bound allreduce ring:5 --root 1
+  expect_one_line 2 'allreduce has none; expected a collective with a root' bound allreduce ring:5 --root 1
   expect_one_line 2 'topology two.json|host .* cannot' bound alltoall <(printf '{"colltopo-topology": 1, "name": "two", "hosts": 2, "switches": 0, "links": [{"tail": 0, "head": 1}]}')
   expect_one_line 2 "collective 'gossip' is unknown" bound gossip ring:4
-  expect_one_line 2 '--gap -1; expected' bound alltoall ring:4 --gap -1
+  expect_one_line 2 "--gap: '-1'; expected" bound alltoall ring:4 --gap -1
   expect_one_line 2 'are for alltoall' bound allgather ring:4 --lengths l.csv
 }
 
@@ -202,7 +202,7 @@ routed() {
   # Whole shards cannot be shared out as the flow is: the schedule is proved and written, the gap is said to be missed.
   expect_json 'not it["gap_met"] and it["gap"] > 0.05 and abs(it["missed"] + 1e-9 - it["gap"]) < 1e-12 and it["verified"]' \
     generate mcf kautz:16:4 --gap 1e-9 --chunks-max 1
-  expect 0 '^missed +the gap asked for' generate mcf kautz:16:4 --gap 1e-9 --chunks-max 1
+  expect 1 '^missed +the gap asked for' generate mcf kautz:16:4 --gap 1e-9 --chunks-max 1
   expect_json 'it["gap"] <= 0.02 and it["chunks"] <= 24 and it["verified"] and it["routes"] >= 72 and it["bound"] > 2.9' \
     generate mcf-path torus:3x3 --chunks-max 24
   expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost mcf-path.sched torus:3x3 --bytes 1G
@@ -594,7 +594,7 @@ forgiven() {
   expect_one_line 2 "epsilon: '0.5'; expected a number from 1e-06 to 0.333" generate fptas ring:4 --epsilon 0.5
   # A gap that is missed is a result that is not what was asked for, by both commands.
   expect 1 'missed +the gap asked for' generate mcf kautz:20:3 --gap 1e-4 --chunks-max 1
-  expect 0 'gap +0.00%' generate mcf torus:4x4
+  expect 0 'gap +0.00%' generate mcf ring:4
   # Seconds that are used up are no lack of a limit.
   timeout 30 "$colltopo" generate ilp kautz:100:4 --seconds 0.001 >/dev/null || fail "ilp --seconds 0.001 is not over after 30 s"
   # Names that are not UTF-8.

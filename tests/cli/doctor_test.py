@@ -118,7 +118,10 @@ def no_topology_file(here):
 
 
 def other_cluster(here):
-    here.environment["OMPI_MCA_coll_topo_topology"] = here.file("net.txt", "a b\nb c\nc a\n")
+    here.environment["OMPI_MCA_coll_topo_topology"] = here.file(
+        "net.json",
+        '{"colltopo-topology": 1, "name": "net", "hosts": ["a", "b"], "links": [{"tail": 0, "head": 1}, {"tail": 1, "head": 0}]}',
+    )
     here.environment["SLURM_JOB_NODELIST"] = "node[01-02],login"
 
 

@@ -15,7 +15,9 @@ namespace {
 
 using namespace mpi_test;
 
-constexpr int k_ints = 6 << 20;  // of a block: packed, far above what malloc takes from its heap
+// Of a block: packed, far above what malloc takes from its heap, and no whole number of the parts that messages go in,
+// so that a longer one has a longer last part.
+constexpr int k_ints = (6 << 20) + 1000;
 
 int class_of(int code) {
   int error_class = MPI_SUCCESS;

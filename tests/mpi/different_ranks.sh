@@ -37,7 +37,8 @@ differs() {
   [ $status -ne 124 ] && [ $status -ne 137 ] || fail "$*: ranks wait for ever: $output"
   [ $status -eq 0 ] || fail "$*: the job ended with $status: $output"
   printf '%s\n' "$output" | grep -q "$calls" || fail "$*: not '$calls': $output"
-  lines=$(printf '%s\n' "$output" | grep -o 'coll/topo: .*' | sort -u)
+  # What there is no schedule for at all is another matter.
+  lines=$(printf '%s\n' "$output" | grep -o 'coll/topo: .*' | grep -v ': no schedule for ' | sort -u)
   [ "$(printf '%s\n' "$lines" | wc -l)" -eq 1 ] || fail "$*: one line expected, not: $lines"
   printf '%s\n' "$lines" | grep -Eq "coll/topo: .*($words)" || fail "$*: no line that names the difference ($words): $output"
 }
@@ -47,9 +48,9 @@ case $name in
     make here topology torus:2x2 -o net.json
     make there topology ring:4 -o net.json
     for algorithm in swing mirrored auto; do
-      differs 'topology.*net.json|net.json.*topology' 2 --mca coll_topo_topology net.json --mca coll_topo_allreduce_algorithm $algorithm
+      differs 'topologies under net.json' 2 --mca coll_topo_topology net.json --mca coll_topo_allreduce_algorithm $algorithm
     done
-    differs 'topology.*net.json|net.json.*topology' 1 --mca coll_topo_topology net.json --mca coll_topo_allreduce_algorithm ring
+    differs 'topologies under net.json' 1 --mca coll_topo_topology net.json --mca coll_topo_allreduce_algorithm ring
     rm "$scratch/there/net.json"
     differs net.json 1 --mca coll_topo_topology net.json --mca coll_topo_allreduce_algorithm swing
     ;;
@@ -67,9 +68,9 @@ case $name in
     calls='served=[06] '  # the other collectives may be the model's
     differs all.sched 2 --mca coll_topo_allreduce_algorithm file:all.sched
     differs all.sched 1 --mca coll_topo_allreduce_algorithm file:all.sched
-    # Same header, another program: damaged on one host after its seal was made.
+    # Damaged on one host after its seals were made.
     cp "$scratch/here/all.sched" "$scratch/there/all.sched"
-    printf 'x' | dd of="$scratch/there/all.sched" bs=1 seek=$(($(wc -c <"$scratch/there/all.sched") / 2)) conv=notrunc 2>/dev/null
+    printf 'x' | dd of="$scratch/there/all.sched" bs=1 seek=40 conv=notrunc 2>/dev/null
     differs all.sched 1 --mca coll_topo_allreduce_algorithm file:all.sched
     rm "$scratch/there/all.sched"
     differs all.sched 2 --mca coll_topo_allreduce_algorithm file:all.sched

@@ -63,7 +63,8 @@ TEST(MscclRoundTrip, keeps_every_closed_form) {
     for (const Collective collective : algorithm.collectives) {
       for (const Rank ranks : {1, 2, 3, 4, 5, 8, 9, 16}) {
         const Shape shape{collective, ranks, 1, rooted(collective) ? ranks / 2 : 0};
-        if (algorithm.refusal(shape, {}).empty()) expect_round_trip(generate(algorithm, shape, {}));
+        const bool known = row(collective).made_of_trees() || collective == Collective::alltoall;  // to MSCCL
+        if (known && algorithm.refusal(shape, {}).empty()) expect_round_trip(generate(algorithm, shape, {}));
       }
     }
   }

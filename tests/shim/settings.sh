@@ -30,7 +30,7 @@ COLLTOPO_VERBOSE=1 expect '^colltopo: alltoall of 148 bytes on 2 ranks, 1 nodes:
 # Ranks that were told different things use nothing of it.
 script='[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || export COLLTOPO_ALLTOALL_RADIX=2; exec "$0"'
 lines=$(SHIM_TEST_SERVES=0 "$folder/run.sh" "$mpirun" "$shim" 2 sh -c "$script" "$program" 2>&1)
-echo "$lines" | grep -q '^colltopo: ranks of this communicator have different settings; .*; using the MPI library$' || {
+echo "$lines" | grep -q '^colltopo: ranks have different values of .*; all must have the same; using the MPI library$' || {
   echo "ranks with different settings: $lines"
   exit 1
 }

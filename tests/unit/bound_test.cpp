@@ -44,7 +44,8 @@ TEST(Bound, a_small_call_keeps_every_slot_in_its_place) {
 TEST(Bound, messages_that_are_gathered_hold_parts_of_them) {
   Plans plans(program_of("swing", {Collective::allgather, 256, 1, 0}, 5), false, true);
   const auto bound = plans.bind({.count = 65536, .element_size = 1});
-  EXPECT_LE(bound->arena_bytes(), 2 * 2 * k_parts_under_way * k_part + k_rounding);  // both ways, in two stages
+  EXPECT_LE(bound->arena_bytes(),
+            2 * 2 * 2 * k_parts_under_way * k_part + k_rounding);  // two ports, both ways, two stages
 }
 
 /// The most scratch that is alive in a step: from the step that writes a value to the last one that reads it.
@@ -105,9 +106,9 @@ class RunOnAllRanks {
       arenas_.emplace_back(bounds[r]->arena_bytes());
       executions_.push_back(std::make_unique<Execution>());
       executions_[r]->prepare(*bounds[r]);
-      executions_[r]->start(*bounds[r], wires_.endpoint(static_cast<Rank>(r)), arenas_[r].data(),
-                            {reinterpret_cast<const std::byte*>(input_[r].data()),
-                             reinterpret_cast<std::byte*>(output_[r].data())});
+      executions_[r]->start(
+          *bounds[r], wires_.endpoint(static_cast<Rank>(r)), arenas_[r].data(),
+          {reinterpret_cast<const std::byte*>(input_[r].data()), reinterpret_cast<std::byte*>(output_[r].data())});
     }
   }
   /// A rank moves on and a message arrives; true when all are done.
@@ -148,11 +149,12 @@ TEST(Execution, many_runs_of_one_bound_are_under_way_at_a_time_and_end_in_any_or
     for (std::uint64_t seed = 1; seed <= 20; ++seed) runs.push_back(std::make_unique<RunOnAllRanks>(bounds, seed));
     std::mt19937_64 random(5);
     std::size_t turns = 0;
-    for (std::vector<RunOnAllRanks*> left = [&] {
-           std::vector<RunOnAllRanks*> all;
-           for (auto& run : runs) all.push_back(run.get());
-           return all;
-         }();
+    for (std::vector<RunOnAllRanks*> left =
+             [&] {
+               std::vector<RunOnAllRanks*> all;
+               for (auto& run : runs) all.push_back(run.get());
+               return all;
+             }();
          !left.empty(); ++turns) {
       ASSERT_LT(turns, 1000000u) << algorithm;
       const auto at = left.begin() + static_cast<std::ptrdiff_t>(random() % left.size());

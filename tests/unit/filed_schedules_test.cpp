@@ -10,6 +10,7 @@
 #include "colltopo/error.h"
 #include "colltopo/placement.h"
 #include "colltopo/text.h"
+#include "colltopo/verify.h"
 #include "comm/machine_network.h"
 #include "ranks.h"
 
@@ -37,7 +38,9 @@ void file_schedule(const std::string& folder, const std::string& spec, Collectiv
   Schedule schedule = generate(*algorithm_named(algorithm), {collective, topology.hosts(), 1, root}, {});
   schedule.topology = fingerprint(topology);
   std::ofstream out(folder + "/" + std::string(name(collective)) + ".sched");
-  write_schedule(out, schedule);
+  Schedule proved = schedule;
+  proved.proof = proof_of(verify(schedule));
+  write_schedule(out, proved);
 }
 
 std::int64_t number(int from, int to, std::size_t i) { return 1000 * from + 10 * to + static_cast<std::int64_t>(i); }

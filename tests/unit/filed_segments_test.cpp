@@ -6,6 +6,7 @@
 
 #include "colltopo/forest.h"
 #include "colltopo/text.h"
+#include "colltopo/verify.h"
 #include "ranks.h"
 
 namespace colltopo {
@@ -22,7 +23,9 @@ std::string file_of(Collective collective) {
   const Topology row = topology_of("mesh:4");
   const std::string path = testing::TempDir() + "segments_" + std::string(name(collective)) + ".sched";
   std::ofstream out(path);
-  write_schedule(out, forest_schedule(row, pack_forest(row, {.collective = collective})));
+  Schedule schedule = forest_schedule(row, pack_forest(row, {.collective = collective}));
+  schedule.proof = proof_of(verify(schedule));
+  write_schedule(out, schedule);
   return path;
 }
 

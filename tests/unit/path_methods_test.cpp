@@ -36,6 +36,14 @@ SynthesisOptions to_gap(double gap) {
 
 // Sssp ----------------------------------------------------------------------------------------------------------------
 
+/// The shortest path from 0 to 5 shares a link with both of the two disjoint ones.
+Topology trap() {
+  TopologyBuilder builder("trap", 6);
+  builder.link(0, 1).link(1, 2).link(2, 5).link(0, 3).link(3, 2).link(1, 4).link(4, 5);
+  for (NodeId node = 1; node < 6; ++node) builder.link(node, 0);
+  return std::move(builder).build();
+}
+
 TEST(Sssp, takes_one_shortest_path_per_pair) {
   const Topology kautz = topology_of("kautz:40:4");
   const Synthesis sssp = make("sssp", kautz);
@@ -167,8 +175,8 @@ TEST(McfPath, over_shortest_paths_is_worse_on_an_expander_and_best_on_a_torus) {
 
 TEST(CandidatePaths, disjoint_sets_are_disjoint_and_widened_ones_hold_them) {
   int wider = 0;
-  for (const char* spec : {"kautz:16:4", "kautz:12:3", "torus:3x3", "slimfly:5"}) {
-    const Topology topology = topology_of(spec);
+  for (const Topology& topology : {trap(), topology_of("kautz:16:4"), topology_of("torus:3x3")}) {
+    const std::string& spec = topology.name();
     SynthesisOptions options;
     options.path_set = PathSet::disjoint;
     const Routing disjoint = candidate_paths(topology, options).paths;
@@ -239,11 +247,7 @@ TEST(McfPath, of_longer_paths_is_no_slower) {
 }
 
 TEST(CandidatePaths, are_as_many_as_can_be_disjoint_where_short_ones_block_each_other) {
-  // The shortest path from 0 to 5 shares a link with both of the two disjoint ones.
-  TopologyBuilder builder("trap", 6);
-  builder.link(0, 1).link(1, 2).link(2, 5).link(0, 3).link(3, 2).link(1, 4).link(4, 5);
-  for (NodeId node = 1; node < 6; ++node) builder.link(node, 0);
-  const CandidatePaths candidates = candidate_paths(std::move(builder).build(), {});
+  const CandidatePaths candidates = candidate_paths(trap(), {});
   std::size_t of_pair = 0;
   for (std::size_t i = 0; i < candidates.paths.paths(); ++i) {
     const WeightedPath path = candidates.paths.path(i);

@@ -1,2 +1,0 @@
-CAUSES=()
-SECTIONS=()
