@@ -23,7 +23,7 @@ class Colltopo(CMakePackage):
     depends_on("pkgconfig", type="build")
     depends_on("cli11", type="build")
     depends_on("nlohmann-json", type="build")
-    depends_on("fmt@9:", type="build")
+    depends_on("fmt@9:")
     depends_on("googletest@1.12: +gmock", type="test")
     depends_on("openmpi@4.1:")
     depends_on("hwloc@2:")
