@@ -1,6 +1,8 @@
 // Placing the ranks of a communicator and finding their schedules.
 #include "comm/filed_schedules.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "comm/machine_network.h"

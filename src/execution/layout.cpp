@@ -1,5 +1,6 @@
 #include "colltopo/layout.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace colltopo {

@@ -1,4 +1,5 @@
 // Freedom from deadlock of thread blocks whose sends wait for their receives.
+#include <algorithm>
 #include <map>
 #include <tuple>
 

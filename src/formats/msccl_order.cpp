@@ -4,6 +4,7 @@
 // therefore cross: where nothing else can go on, a message that is in the way is received ahead of its step.
 #include "formats/msccl_order.h"
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <queue>

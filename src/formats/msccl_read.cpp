@@ -1,4 +1,5 @@
 // An MSCCL algorithm as a schedule: its steps take their turns, and what they move is placed in our buffers.
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <unordered_map>

@@ -1,6 +1,7 @@
 // Writing the XML, and the choice of thread blocks.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <set>
 

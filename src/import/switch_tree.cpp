@@ -1,5 +1,7 @@
 #include "import/switch_tree.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "import/network.h"

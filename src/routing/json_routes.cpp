@@ -1,5 +1,6 @@
 // Tables and routes as JSON for programs that know their fabric: a subnet manager that gives every port as many LIDs as
 // there are planes (LMC), a card that is given whole paths.
+#include <algorithm>
 #include <istream>
 #include <ostream>
 

@@ -1,5 +1,6 @@
 // Tables as commands for Linux: one address per host and plane, so a destination alone decides, in every node, without
 // any rule; only exceptions need a rule and a table of their own.
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <ostream>

@@ -1,6 +1,7 @@
 // A communicator in one process: every rank is a thread, messages go through queues, and the C API runs on top.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <functional>

@@ -1,6 +1,7 @@
 // A team whose members are threads of one process.
 #pragma once
 
+#include <algorithm>
 #include <barrier>
 #include <functional>
 #include <thread>

@@ -1,5 +1,6 @@
 // The baselines: proved and run for every size and root, with the steps and data that they are known for.
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 

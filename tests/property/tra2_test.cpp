@@ -1,5 +1,6 @@
 // TRA2: proved and run for equal, unequal and scattered groups; the paper's rounds when groups are equal.
 
+#include <algorithm>
 #include <random>
 
 #include "colltopo/algorithms.h"

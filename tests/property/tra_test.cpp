@@ -1,6 +1,8 @@
 // TRA: proved and run for every radix, and as many rounds and blocks as Fan et al. prove.
 
 #include "colltopo/algorithms.h"
+
+#include <algorithm>
 #include "programs.h"
 #include "schedules.h"
 

@@ -1,6 +1,8 @@
 // The exact linear programmes: known optima, agreement of the programmes with each other, certificates, paths.
 #include "synthesis/lp/exact_flow.h"
 
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include "colltopo/error.h"

@@ -1,4 +1,5 @@
 // The optimum of allgather: figures of Zhao et al., and every cut of small networks.
+#include <algorithm>
 #include <cmath>
 #include <random>
 

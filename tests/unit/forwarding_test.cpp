@@ -1,6 +1,7 @@
 // Planes, and the tables of a network that follow from them.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "colltopo/cost.h"

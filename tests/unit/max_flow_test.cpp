@@ -1,6 +1,7 @@
 // Flows against cuts: on small random networks the largest flow is the narrowest of all cuts.
 #include "forest/max_flow.h"
 
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>

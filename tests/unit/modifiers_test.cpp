@@ -1,4 +1,5 @@
 // Modifiers of spec strings: limits of hosts, and networks that lost cables and hosts.
+#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>

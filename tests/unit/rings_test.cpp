@@ -1,4 +1,6 @@
 // Trees and rings on small networks drawn by hand.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,6 @@
 // Routings lowered to schedules: proved, run, and as heavy on every link as the flow.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 
 #include "colltopo/cost.h"
