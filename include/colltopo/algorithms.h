@@ -89,6 +89,9 @@ struct Algorithm {
   std::function<Chunk(const Shape&, const AlgorithmOptions&)> chunks;
   /// The program of one rank, in time and memory proportional to itself; shape.chunks must be chunks(shape, options).
   std::function<Program(const Shape&, Rank, const AlgorithmOptions&)> program;
+  /// Steps of the schedule: the last step of any rank, or, of a rooted collective, no less than that. Takes far less
+  /// time than a program.
+  std::function<Step(const Shape&, const AlgorithmOptions&)> steps;
   /// Options as in the name of a file or a report, as they were fitted: "radix=4".
   std::function<std::string(const Shape&, const AlgorithmOptions&)> describe;
   /// For reductions: decides which calls it may serve. in_place: whether the input needs no copy under MPI_IN_PLACE.

@@ -102,8 +102,9 @@ class Chooser {
   /// What the rows are told: with the node's ranks as groups, and dimensions where the ranks form the torus themselves.
   const AlgorithmOptions& options() const;
 
-  /// Candidates by predicted seconds at the middle of the request's class of sizes, excluded ones last. The previous
-  /// component is among them, unless it is not allowed or not known, priced as what it is known to do.
+  /// Candidates that are worth a price (a row's variants that are clearly behind another are not), by predicted seconds
+  /// at the middle of the request's class of sizes, excluded ones last. The previous component is among them, unless it
+  /// is not allowed or not known, priced as what it is known to do.
   std::vector<Candidate> candidates(const Request& request);
   /// The first of candidates(), unless it is less than 5% ahead of the previous
   /// component. The answer lives as long as the chooser; a class that is known costs a look-up.

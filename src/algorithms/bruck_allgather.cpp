@@ -73,6 +73,10 @@ Algorithm bruck_algorithm() {
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = [](const Shape& shape, Rank rank,
                     const AlgorithmOptions& options) { return bruck_allgather(shape, rank, radix_of(shape, options)); },
+      .steps =
+          [](const Shape& shape, const AlgorithmOptions& options) {
+            return bruck_allgather_steps(shape.ranks, radix_of(shape, options));
+          },
       .describe = [](const Shape& shape,
                      const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(shape, options)); },
       .properties = properties_of_derived,

@@ -51,7 +51,7 @@ Program pairwise(const Shape& shape, Rank rank, const AlgorithmOptions&) {
 }
 
 Algorithm all_to_all(std::string_view name, std::string_view about,
-                     Program (*program)(const Shape&, Rank, const AlgorithmOptions&)) {
+                     Program (*program)(const Shape&, Rank, const AlgorithmOptions&), Step (*steps)(Rank ranks)) {
   return {
       .name = name,
       .about = about,
@@ -59,6 +59,7 @@ Algorithm all_to_all(std::string_view name, std::string_view about,
       .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = program,
+      .steps = [steps](const Shape& shape, const AlgorithmOptions&) { return steps(shape.ranks); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties = properties_of_alltoall,
   };
@@ -67,11 +68,12 @@ Algorithm all_to_all(std::string_view name, std::string_view about,
 }  // namespace
 
 Algorithm linear_algorithm() {
-  Algorithm row =
-      all_to_all("linear", "every block straight to its owner, all at once",
-                 [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-                   return rooted(shape.collective) ? linear_hand_out(shape, rank) : linear(shape, rank, options);
-                 });
+  Algorithm row = all_to_all(
+      "linear", "every block straight to its owner, all at once",
+      [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
+        return rooted(shape.collective) ? linear_hand_out(shape, rank) : linear(shape, rank, options);
+      },
+      [](Rank ranks) { return ranks > 1 ? 1 : 0; });
   row.collectives = {Collective::alltoall, Collective::gather, Collective::scatter};
   row.properties = [](const Shape& shape, const AlgorithmOptions&) {
     return Properties{.in_place = rooted(shape.collective)};
@@ -80,7 +82,8 @@ Algorithm linear_algorithm() {
 }
 
 Algorithm pairwise_algorithm() {
-  Algorithm row = all_to_all("pairwise", "every block straight to its owner, one exchange a step", pairwise);
+  Algorithm row = all_to_all("pairwise", "every block straight to its owner, one exchange a step", pairwise,
+                             [](Rank ranks) { return ranks - 1; });
   row.paced_by_steps = true;
   return row;
 }

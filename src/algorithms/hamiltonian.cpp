@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "algorithms/from_allgather.h"
 #include "algorithms/properties.h"
 #include "algorithms/table.h"
 #include "algorithms/torus_allgather.h"
@@ -109,6 +110,9 @@ Algorithm hamiltonian_algorithm() {
   row.refusal = hamiltonian_refusal;
   row.chunks = chunks_for_ports;
   row.program = hamiltonian;
+  row.steps = [](const Shape& shape, const AlgorithmOptions&) {
+    return steps_from_allgather(shape.collective, shape.ranks - 1);
+  };
   row.describe = torus_description;
   row.properties = properties_of_derived;
   row.variants = variants_by_ports;

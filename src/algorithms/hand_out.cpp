@@ -170,6 +170,11 @@ Algorithm two_level_algorithm() {
           [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
             return along(shape, rank, two_level_branch(shape, rank, *groups_of(shape, options)));
           },
+      .steps =
+          [](const Shape& shape, const AlgorithmOptions& options) {
+            const auto groups = groups_of(shape, options);
+            return BinomialTree(groups->groups(), 0).steps() + BinomialTree(groups->largest(), 0).steps();
+          },
       .describe = description,
       .properties = [](const Shape&, const AlgorithmOptions&) { return Properties{.in_place = true}; },
   };

@@ -140,6 +140,13 @@ Algorithm recursive_doubling_algorithm() {
             return shape.collective == Collective::allgather ? recursive_doubling_allgather(shape, rank)
                                                              : allreduce(shape, rank);
           },
+      .steps =
+          [](const Shape& shape, const AlgorithmOptions&) {
+            const Rank power = largest_power_of_two_in(shape.ranks);
+            Step steps = shape.ranks > power ? 2 : 0;
+            for (Rank bit = 1; bit < power; bit *= 2) ++steps;
+            return steps;
+          },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties =
           [](const Shape& shape, const AlgorithmOptions&) {

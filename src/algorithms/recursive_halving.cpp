@@ -30,6 +30,10 @@ Algorithm recursive_halving_algorithm() {
                                                             : bruck_allgather(gather, rank, 2),
                                   bruck_allgather_steps(shape.ranks, 2));
           },
+      .steps =
+          [](const Shape& shape, const AlgorithmOptions&) {
+            return steps_from_allgather(shape.collective, bruck_allgather_steps(shape.ranks, 2));
+          },
       .describe = [](const Shape& shape,
                      const AlgorithmOptions&) { return std::string(power_of_two(shape.ranks) ? "" : "circulant"); },
       .properties = properties_of_derived,

@@ -50,6 +50,8 @@ Algorithm ring_algorithm() {
           [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
             return from_allgather(shape.collective, ring_allgather(allgather_shape(shape), rank), shape.ranks - 1);
           },
+      .steps = [](const Shape& shape,
+                  const AlgorithmOptions&) { return steps_from_allgather(shape.collective, shape.ranks - 1); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties = properties_of_derived,
   };

@@ -113,8 +113,10 @@ class Branches {
 }  // namespace
 
 Algorithm swing_algorithm() {
-  return torus_algorithm("swing", "Swing on a torus of any sides, bandwidth-optimal (De Sensi et al. 2024)",
-                         DimensionOrder::alternating, swing_ring, [](Rank side) { return Branches(side).codes(); });
+  return torus_algorithm(
+      "swing", "Swing on a torus of any sides, bandwidth-optimal (De Sensi et al. 2024)", DimensionOrder::alternating,
+      swing_ring, [](Rank side) { return log2_ceiling(side - side % 2); },
+      [](Rank side) { return Branches(side).codes(); });
 }
 
 }  // namespace colltopo

@@ -171,6 +171,16 @@ Program swing_latency(const Shape& shape, Rank rank, const AlgorithmOptions& opt
   return std::move(program).build();
 }
 
+Step steps(const Shape& shape, const AlgorithmOptions& options) {
+  const Torus torus(shape, options);
+  Step steps = 0;
+  for (int d = 0; d < torus.dimensions(); ++d) {
+    const Fold fold(torus.side(d));
+    steps += log2_ceiling(fold.places()) + (fold.pairs() > 0 ? 2 : 0);
+  }
+  return steps;
+}
+
 Properties properties_of(const Shape& shape, const AlgorithmOptions& options) {
   const Torus torus(shape, options);
   const int dimensions = torus.dimensions();
@@ -192,6 +202,7 @@ Algorithm swing_latency_algorithm() {
   row.refusal = torus_refusal;
   row.chunks = chunks_for_ports;
   row.program = swing_latency;
+  row.steps = steps;
   row.describe = torus_description;
   row.properties = properties_of;
   row.variants = variants_by_ports;

@@ -257,7 +257,7 @@ Program torus_collective(const Shape& shape, Rank rank, const Torus& torus, Dime
 }
 
 Algorithm torus_algorithm(std::string_view name, std::string_view about, DimensionOrder order, RingAllgather ring,
-                          RingOrder places) {
+                          RingStepCount count, RingOrder places) {
   Algorithm row;
   row.name = name;
   row.about = about;
@@ -269,6 +269,16 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
   row.program = [order, ring = std::move(ring), places = std::move(places)](const Shape& shape, Rank rank,
                                                                             const AlgorithmOptions& options) {
     return torus_collective(shape, rank, Torus(shape, options), order, ring, places);
+  };
+  row.steps = [order, count](const Shape& shape, const AlgorithmOptions& options) {
+    const Torus torus(shape, options);
+    Step sum = 0, longest = 0;
+    for (int d = 0; d < torus.dimensions(); ++d) {
+      sum += count(torus.side(d));
+      longest = std::max(longest, count(torus.side(d)));
+    }
+    return steps_from_allgather(shape.collective,
+                                order == DimensionOrder::alternating ? sum : torus.dimensions() * longest);
   };
   row.describe = torus_description;
   row.properties = properties_of_derived;

@@ -31,6 +31,9 @@ using RingAllgather = std::function<RingSteps(Rank side, Rank coordinate)>;
 /// allgather: coordinates that differ there alone, or below, have been gathered together after that step.
 using RingOrder = std::function<std::vector<std::uint32_t>(Rank side)>;
 
+/// How many steps that is.
+using RingStepCount = Step (*)(Rank side);
+
 /// In which order a collective takes its dimensions when it reduces (an allgather goes backwards).
 /// alternating: a step in each in turn. one_by_one: all of one, then all of the next, in phases that all ports share.
 enum class DimensionOrder : std::uint8_t { alternating, one_by_one };
@@ -48,6 +51,6 @@ Program collective_from_allgather(const Shape& shape, Step steps, const MakeAllg
 
 /// The row of the table of an algorithm that is a torus_collective.
 Algorithm torus_algorithm(std::string_view name, std::string_view about, DimensionOrder order, RingAllgather ring,
-                          RingOrder places);
+                          RingStepCount count, RingOrder places);
 
 }  // namespace colltopo

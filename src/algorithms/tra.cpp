@@ -55,6 +55,10 @@ Algorithm tra_algorithm() {
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = [](const Shape& shape, Rank rank,
                     const AlgorithmOptions& options) { return tra(shape, rank, radix_of(shape, options)); },
+      .steps =
+          [](const Shape& shape, const AlgorithmOptions& options) {
+            return static_cast<Step>(bruck_count(shape.ranks, radix_of(shape, options)).rounds);
+          },
       .describe = [](const Shape& shape,
                      const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(shape, options)); },
       .properties = properties_of_alltoall,

@@ -239,6 +239,13 @@ std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOption
   return all;
 }
 
+Step steps(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+  const Radices radices = radices_of(*groups, options);
+  return static_cast<Step>(bruck_count(groups->largest(), radices.intra).rounds +
+                           bruck_count(groups->groups(), radices.inter).rounds);
+}
+
 Counted counted(const Shape& shape, const AlgorithmOptions& options) {
   const std::shared_ptr<const Groups> groups = groups_of(shape, options);
   const Radices radices = radices_of(*groups, options);
@@ -268,6 +275,7 @@ Algorithm tra2_algorithm() {
       .refusal = refusal,
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = tra2,
+      .steps = steps,
       .describe = describe,
       .properties = properties_of_alltoall,
       .variants = variants,

@@ -67,6 +67,8 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
   return std::move(program).build();
 }
 
+Step steps_both(const Shape& shape) { return Tree(shape, shape.root).steps() + shape.ranks - 1; }
+
 Program bcast_or_reduce(const Shape& shape, const Program& bcast, Step steps) {
   return reduces(shape.collective) ? reduce_from(bcast, steps) : bcast;
 }
@@ -85,6 +87,7 @@ Algorithm binomial_algorithm() {
             if (!row(shape.collective).made_of_trees()) return binomial_hand_out(shape, rank);
             return bcast_or_reduce(shape, binomial_bcast(bcast_shape(shape), rank), Tree(shape, rank).steps());
           },
+      .steps = [](const Shape& shape, const AlgorithmOptions&) { return Tree(shape, shape.root).steps(); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties = properties_of_derived,
   };
@@ -99,9 +102,9 @@ Algorithm scatter_allgather_algorithm() {
       .chunks = [](const Shape& shape, const AlgorithmOptions&) { return shape.ranks; },
       .program =
           [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
-            return bcast_or_reduce(shape, scatter_allgather_bcast(bcast_shape(shape), rank),
-                                   Tree(shape, rank).steps() + shape.ranks - 1);
+            return bcast_or_reduce(shape, scatter_allgather_bcast(bcast_shape(shape), rank), steps_both(shape));
           },
+      .steps = [](const Shape& shape, const AlgorithmOptions&) { return steps_both(shape); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties = properties_of_derived,
   };

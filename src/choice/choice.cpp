@@ -57,12 +57,8 @@ AlgorithmOptions completed(AlgorithmOptions options, const Terrain& terrain) {
   return options;
 }
 
-Candidate candidate_of(const Variant& variant, const Machine& machine, const Request& request, std::size_t bytes) {
-  Candidate candidate{variant.algorithm, variant.options, variant.name, 0, variant.refusal};
-  if (!candidate.excluded.empty()) return candidate;
-  candidate.excluded = unfit_for(variant.properties, request);
-  candidate.seconds = variant.seconds(machine, bytes);
-  return candidate;
+std::string exclusion_of(const Variant& variant, const Request& request) {
+  return variant.refusal.empty() ? unfit_for(variant.properties, request) : variant.refusal;
 }
 
 // Serving goes before being excluded, then the price decides; the first of equals stays.
@@ -144,28 +140,28 @@ struct Chooser::State {
     return given;
   }
 
-  const std::vector<Variant>& variants(Collective collective) {
+  std::vector<Variant>& variants(Collective collective) {
     auto& known = all[static_cast<std::size_t>(collective)];
     if (known) return *known;
     auto made = std::make_unique<std::vector<Variant>>();
     for (const Algorithm& algorithm : algorithms()) {
       if (!serves(algorithm, collective)) continue;
-      for (Variant& variant : variants_of(algorithm, collective, given_for(collective), terrain, machine))
+      for (Variant& variant : variants_of(algorithm, collective, given_for(collective), terrain.nodes->ranks()))
         made->push_back(std::move(variant));
     }
     return *(known = std::move(made));
   }
 
-  const std::vector<Variant>& variants(const Algorithm& algorithm, const AlgorithmOptions& wanted,
-                                       Collective collective) {
-    for (const Named& one : named) {
+  std::vector<Variant>& variants(const Algorithm& algorithm, const AlgorithmOptions& wanted, Collective collective) {
+    for (Named& one : named) {
       if (one.algorithm == &algorithm && one.collective == collective && one.given == wanted) return one.variants;
     }
     AlgorithmOptions given = given_for(collective);
     if (wanted.groups) given.groups = wanted.groups;
     if (!wanted.dimensions.empty()) given.dimensions = wanted.dimensions;
     given.values.set(wanted.values);
-    named.push_back({&algorithm, collective, wanted, variants_of(algorithm, collective, given, terrain, machine)});
+    named.push_back(
+        {&algorithm, collective, wanted, variants_of(algorithm, collective, given, terrain.nodes->ranks())});
     return named.back().variants;
   }
 
@@ -180,14 +176,15 @@ struct Chooser::State {
     return *(made = std::make_unique<Terrain>(std::move(placement)));
   }
 
-  const Variant& variant_of_part(const Part& part) {
-    for (const Played& one : played) {
+  Variant& variant_of_part(const Part& part) {
+    for (Played& one : played) {
       if (one.part.algorithm == part.algorithm && one.part.collective == part.collective &&
           one.part.level == part.level && one.part.values == part.values)
         return one.variant;
     }
     const Algorithm& algorithm = *algorithm_named(part.algorithm);
-    played.push_back({part, variant_of(algorithm, part.collective, {part.values, {}, {}}, terrain_of(part.level))});
+    played.push_back(
+        {part, variant_of(algorithm, part.collective, {part.values, {}, {}}, terrain_of(part.level).nodes->ranks())});
     return played.back().variant;
   }
 
@@ -202,8 +199,8 @@ struct Chooser::State {
     Candidate candidate;
     std::string names;
     for (const Part& part : parts) {
-      const Variant& variant = variant_of_part(part);
-      candidate.seconds += variant.seconds(unbounded, static_cast<std::size_t>(part.bytes));
+      Variant& variant = variant_of_part(part);
+      candidate.seconds += variant.seconds(terrain_of(part.level), unbounded, static_cast<std::size_t>(part.bytes));
       names += (names.empty() ? "" : " + ") + variant.name;
     }
     candidate.name = fmt::format("fallback (priced as {})", names);
@@ -216,15 +213,31 @@ struct Chooser::State {
     return static_cast<std::size_t>(found - previous.begin());
   }
 
-  Candidate cheapest(const std::vector<Variant>& among, const Request& request, std::size_t bytes) const {
-    Candidate best{nullptr, {}, "fallback", 0, "nothing serves the call"};
-    bool first = true;
-    for (const Variant& variant : among) {
-      Candidate candidate = candidate_of(variant, machine, request, bytes);
-      if (first || better(candidate, best)) best = std::move(candidate);
-      first = false;
+  Candidate candidate_of(Variant& variant, const Request& request, std::size_t bytes) {
+    Candidate candidate{variant.algorithm, variant.options, variant.name, 0, exclusion_of(variant, request)};
+    if (variant.refusal.empty()) candidate.seconds = variant.seconds(terrain, machine, bytes);
+    return candidate;
+  }
+
+  // As candidates() has it first, without prices of what cannot come first: fewer steps go before more, and what takes
+  // longer for its steps alone than the best so far is not priced.
+  Candidate cheapest(std::vector<Variant>& among, const Request& request, std::size_t bytes) {
+    std::vector<Variant*> worth = worth_a_price(among, terrain, machine, bytes);
+    if (worth.empty()) return {nullptr, {}, "fallback", 0, "nothing serves the call"};
+    Variant* const first = worth.front();
+    std::erase_if(worth, [&](const Variant* variant) { return !exclusion_of(*variant, request).empty(); });
+    if (worth.empty()) return {first->algorithm, first->options, first->name, 0, exclusion_of(*first, request)};
+    std::ranges::stable_sort(worth, {}, &Variant::steps);
+    Variant* best = nullptr;
+    double seconds = 0;
+    for (Variant* const variant : worth) {
+      if (best != nullptr && variant->least_seconds(machine) > seconds) break;
+      const double one = variant->seconds(terrain, machine, bytes);
+      if (best != nullptr && (one > seconds || (one == seconds && best < variant))) continue;
+      best = variant;
+      seconds = one;
     }
-    return best;
+    return {best->algorithm, best->options, best->name, seconds, ""};
   }
 
   Candidate decided(const Request& request, std::size_t bytes) {
@@ -264,8 +277,9 @@ std::vector<Candidate> Chooser::candidates(const Request& request) {
   const std::lock_guard lock(state_->mutex);
   const std::size_t bytes = size_class_of(request.bytes).middle;
   std::vector<Candidate> all;
-  for (const Variant& variant : state_->variants(request.collective))
-    all.push_back(candidate_of(variant, state_->machine, request, bytes));
+  for (Variant* const variant :
+       worth_a_price(state_->variants(request.collective), state_->terrain, state_->machine, bytes))
+    all.push_back(state_->candidate_of(*variant, request, bytes));
   if (auto fallback = state_->fallback(request, bytes)) all.push_back(*std::move(fallback));
   std::ranges::stable_sort(all, better);
   return all;
@@ -288,7 +302,7 @@ const Choice& Chooser::choose(const Request& request) {
 const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request) {
   const std::lock_guard lock(state_->mutex);
   const SizeClass sizes = size_class_of(request.bytes);
-  const auto& among = state_->variants(algorithm, options, request.collective);
+  auto& among = state_->variants(algorithm, options, request.collective);
   const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true};
   return state_->kept(key, sizes, [&] { return state_->cheapest(among, request, sizes.middle); });
 }

@@ -57,13 +57,17 @@ void take_larger(StepWork& all, const StepWork& one) {
 class Reader {
  public:
   Reader(const Shape& shape, const Terrain& terrain)
-      : terrain_(terrain), chunk_(1.0 / shape.chunks), links_(terrain.placement.dimensions) {}
+      : terrain_(terrain),
+        chunk_(1.0 / shape.chunks),
+        links_(terrain.placement.dimensions),
+        links_arriving_(terrain.placement.dimensions) {}
 
   void read(const std::vector<Program>& programs, double ranks_per_program) {
     Step last = 0;
     for (const Program& program : programs) last = std::max(last, program.last_step());
     if (steps_.size() <= static_cast<std::size_t>(last)) steps_.resize(static_cast<std::size_t>(last) + 1);
     links_.clear(last);
+    links_arriving_.clear(last);
     for (const Program& program : programs) {
       own_.assign(static_cast<std::size_t>(last) + 1, {});
       read(program, ranks_per_program);
@@ -71,14 +75,16 @@ class Reader {
     }
     for (Step step = 0; step <= last; ++step) {
       double& most = steps_[static_cast<std::size_t>(step)].shards_network;
-      most = std::max(most, links_.busiest(step));
+      most = std::max({most, links_.busiest(step), links_arriving_.busiest(step)});
     }
   }
 
-  Profile profile() const {
+  Profile profile(Step steps) const {
     Profile profile;
+    profile.elsewhere = steps;
     for (const StepWork& step : steps_) {
       if (step == StepWork{}) continue;
+      if (step.messages_node + step.messages_network > 0) profile.elsewhere -= 1;
       if (!profile.steps.empty() && profile.steps.back().each == step)
         profile.steps.back().times += 1;
       else
@@ -90,8 +96,14 @@ class Reader {
  private:
   int node(Rank rank) const { return terrain_.placement.node_of[static_cast<std::size_t>(rank)]; }
 
+  // A link carries as much one way as the other in most steps; where a rank only receives, that is what counts.
+  struct OneWay {
+    double messages_node = 0, messages_network = 0, shards_node = 0;
+  };
+
   void read(const Program& program, double ranks_per_program) {
     const int here = node(program.rank());
+    arriving_.assign(own_.size(), {});
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Op op = program.op(i);
       StepWork& mine = own_[static_cast<std::size_t>(op.step)];
@@ -104,6 +116,15 @@ class Reader {
         mine.received += 1;
         mine.shards_received += shards;
         if (op.target.size() > 1) mine.shards_packed += shards;
+        OneWay& arriving = arriving_[static_cast<std::size_t>(op.step)];
+        if (const int there = node(op.peer); there == here) {
+          arriving.messages_node += 1;
+          arriving.shards_node += shards;
+        } else {
+          arriving.messages_network += 1;
+          const int hops = links_arriving_.add(op.step, ranks_per_program * shards, there, here);
+          mine.hops = std::max(mine.hops, static_cast<double>(hops));
+        }
       } else {
         if (op.source.size() > 1) mine.shards_packed += shards;
         if (const int there = node(op.peer); there == here) {
@@ -116,18 +137,26 @@ class Reader {
         }
       }
     }
+    for (std::size_t step = 0; step < own_.size(); ++step) {
+      own_[step].messages_node = std::max(own_[step].messages_node, arriving_[step].messages_node);
+      own_[step].messages_network = std::max(own_[step].messages_network, arriving_[step].messages_network);
+      own_[step].shards_node = std::max(own_[step].shards_node, arriving_[step].shards_node);
+    }
   }
 
   const Terrain& terrain_;
   double chunk_;
-  Links links_;
+  Links links_, links_arriving_;
   std::vector<StepWork> steps_, own_;  // [step]
+  std::vector<OneWay> arriving_;       // [step]
 };
 
-// A rank and another one of its node, the one that is farthest in number.
+// A rank and another one of its node, the one that is farthest in number; among very many, where a program takes
+// milliseconds and its end at a node little, the rank alone.
 std::vector<Rank> sampled_ranks(const Groups& nodes, Rank rank) {
+  constexpr Rank k_many = 2048;
   const Rank node = nodes.group_of(rank), size = nodes.size(node);
-  if (size == 1) return {rank};
+  if (size == 1 || nodes.ranks() > k_many) return {rank};
   return {rank, nodes.member(node, nodes.position_of(rank) < size / 2 ? size - 1 : 0)};
 }
 
@@ -143,7 +172,8 @@ std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain) {
   return {0, nodes.member(node, nodes.size(node) / 2)};
 }
 
-Profile profile_of(const Shape& shape, const Terrain& terrain, const std::function<Program(Rank)>& program_of) {
+Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
+                   const std::function<Program(Rank)>& program_of) {
   const Groups& nodes = *terrain.nodes;
   std::vector<Rank> seeds = {shape.root};
   if (rooted(shape.collective)) {
@@ -158,13 +188,13 @@ Profile profile_of(const Shape& shape, const Terrain& terrain, const std::functi
     for (const Rank rank : sample) programs.push_back(program_of(rank));
     reader.read(programs, static_cast<double>(nodes.size(nodes.group_of(seed))) / static_cast<double>(sample.size()));
   }
-  return reader.profile();
+  return reader.profile(steps);
 }
 
 // The executor posts a step's receives before its sends and has machine.window messages under way: further ones wait
 // for a round trip of those before, and small ones that come earlier than their receive are copied once more.
 double seconds_of(const Profile& profile, const Machine& machine, double bytes) {
-  double seconds = 0;
+  double seconds = 0, in_messages = 0, steps = 0;
   for (const auto& [step, times] : profile.steps) {
     const double messages = step.messages_node + step.messages_network;
     const double latency = step.messages_network > 0 ? machine.latency_network * step.hops
@@ -179,8 +209,11 @@ double seconds_of(const Profile& profile, const Machine& machine, double bytes) 
     one += bytes * (step.shards_copied + step.shards_packed) / machine.bandwidth_copy;
     one += bytes * step.shards_reduced / machine.bandwidth_reduce;
     seconds += times * one;
+    if (messages == 0) continue;
+    in_messages += times * one;
+    steps += times;
   }
-  return seconds;
+  return steps == 0 ? seconds : seconds + std::max(0.0, profile.elsewhere) * in_messages / steps;
 }
 
 double shard_bytes(const Shape& shape, std::size_t bytes) {

@@ -18,10 +18,10 @@ struct Terrain {
 
 /// One step, as the busiest sampled rank and as the whole node see it. Chunks are counted in shards of the call.
 struct StepWork {
-  double messages_node = 0, messages_network = 0;  // sent by the busiest sampled rank
+  double messages_node = 0, messages_network = 0;  // by the busiest sampled rank, each way
   double received = 0, shards_received = 0;        // messages, and what is in them
-  double shards_node = 0;                          // moved within the node by the busiest sampled rank
-  double shards_network = 0;                       // over the busiest link of the node, for all of its ranks
+  double shards_node = 0;                          // within the node by the busiest sampled rank, each way
+  double shards_network = 0;                       // over the busiest link of the node, for all of its ranks, each way
   double shards_packed = 0;                        // gathered or scattered because they are not contiguous
   double shards_copied = 0, shards_reduced = 0;    // busiest sampled rank
   double hops = 0;                                 // of the longest message over the network
@@ -36,10 +36,15 @@ struct Profile {
     double times = 1;
   };
   std::vector<Steps> steps;
+  /// Steps of the schedule in which no sampled rank has a message: others have, and price them like the mean of those
+  /// above. In a chain of ranks that is nearly all of them.
+  double elsewhere = 0;
 };
 
-/// Reads the programs of one or two ranks of a node; for a rooted collective also of a node far from the root.
-Profile profile_of(const Shape& shape, const Terrain& terrain, const std::function<Program(Rank)>& program_of);
+/// Reads the programs of one or two ranks of a node; for a rooted collective also of a node far from the root. `steps`:
+/// of the whole schedule.
+Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
+                   const std::function<Program(Rank)>& program_of);
 
 /// Roots that stand for all: their prices' maximum is a rooted collective's price. {0} for others.
 std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain);

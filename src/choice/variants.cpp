@@ -1,6 +1,6 @@
 // Which variants are worth their programs. A row may count what a rank has to send (Fan et al., Propositions 1 to 4);
 // that times the machine's parameters is no price, but it orders variants of one row well enough to leave out those
-// that are clearly behind at every size.
+// that are clearly behind.
 
 #include "choice/variants.h"
 
@@ -10,7 +10,8 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_near = 1.1;  // times the best count: within what packing and placement may turn round
+constexpr double k_near = 1.1;     // times the best count: within what packing and placement may turn round
+constexpr std::size_t k_most = 4;  // of a row
 
 double estimate(const Counted& counted, const Terrain& terrain, const Machine& machine, double bytes) {
   const bool network = terrain.nodes->groups() > 1;
@@ -22,69 +23,69 @@ double estimate(const Counted& counted, const Terrain& terrain, const Machine& m
                   2 * shards / machine.bandwidth_copy);
 }
 
-std::vector<AlgorithmOptions> worth_a_price(const Algorithm& algorithm, const Shape& shape,
-                                            std::vector<AlgorithmOptions> all, const Terrain& terrain,
-                                            const Machine& machine) {
-  if (!algorithm.counted || all.size() <= 2) return all;
-  std::vector<Counted> counted;
-  for (const AlgorithmOptions& options : all) counted.push_back(algorithm.counted(shape, options));
-  std::vector<bool> kept(all.size(), false);
-  for (double bytes = 1; bytes < 1e9; bytes *= 4) {
-    std::vector<double> seconds;
-    for (const Counted& one : counted) seconds.push_back(estimate(one, terrain, machine, bytes));
-    const double best = *std::ranges::min_element(seconds);
-    for (std::size_t i = 0; i < all.size(); ++i) kept[i] = kept[i] || seconds[i] <= k_near * best;
-  }
-  std::vector<AlgorithmOptions> worth;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (kept[i]) worth.push_back(std::move(all[i]));
-  }
-  return worth;
-}
-
-Variant described(const Algorithm& algorithm, const Shape& shape, AlgorithmOptions options) {
-  Variant variant{&algorithm, std::move(options), std::string(algorithm.name), "", {}, shape, {}};
-  variant.refusal = algorithm.refusal(shape, variant.options);
-  if (!variant.refusal.empty()) return variant;
-  variant.shape.chunks = algorithm.chunks(shape, variant.options);
-  variant.properties = algorithm.properties(shape, variant.options);
-  const std::string details = algorithm.describe(shape, variant.options);
-  if (!details.empty()) variant.name += " " + details;
-  return variant;
-}
-
 }  // namespace
 
-double Variant::seconds(const Machine& machine, std::size_t bytes) const {
+double Variant::seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) {
+  if (profiles_.empty()) {
+    for (const Rank root : sampled_roots(shape.collective, terrain)) {
+      Shape rooted_shape = shape;
+      rooted_shape.root = root;
+      profiles_.push_back(profile_of(rooted_shape, terrain, steps,
+                                     [&](Rank rank) { return algorithm->program(rooted_shape, rank, options); }));
+    }
+  }
   double worst = 0;
-  for (const Profile& profile : profiles)
+  for (const Profile& profile : profiles_)
     worst = std::max(worst, seconds_of(profile, machine, shard_bytes(shape, bytes)));
   return worst;
 }
 
-Variant variant_of(const Algorithm& algorithm, Collective collective, const AlgorithmOptions& options,
-                   const Terrain& terrain) {
-  Variant variant = described(algorithm, {collective, terrain.nodes->ranks(), 1, 0}, options);
+double Variant::least_seconds(const Machine& machine) const {
+  return steps * std::min(machine.latency_node, machine.latency_network);
+}
+
+Variant variant_of(const Algorithm& algorithm, Collective collective, const AlgorithmOptions& options, Rank ranks) {
+  Variant variant;
+  variant.algorithm = &algorithm;
+  variant.options = options;
+  variant.name = algorithm.name;
+  variant.shape = {collective, ranks, 1, 0};
+  variant.refusal = algorithm.refusal(variant.shape, options);
   if (!variant.refusal.empty()) return variant;
-  for (const Rank root : sampled_roots(collective, terrain)) {
-    Shape shape = variant.shape;
-    shape.root = root;
-    variant.profiles.push_back(
-        profile_of(shape, terrain, [&](Rank rank) { return algorithm.program(shape, rank, variant.options); }));
-  }
+  variant.shape.chunks = algorithm.chunks(variant.shape, options);
+  variant.properties = algorithm.properties(variant.shape, options);
+  variant.steps = algorithm.steps(variant.shape, options);
+  if (algorithm.counted) variant.counted = algorithm.counted(variant.shape, options);
+  const std::string details = algorithm.describe(variant.shape, options);
+  if (!details.empty()) variant.name += " " + details;
   return variant;
 }
 
 std::vector<Variant> variants_of(const Algorithm& algorithm, Collective collective, const AlgorithmOptions& given,
-                                 const Terrain& terrain, const Machine& machine) {
-  const Shape shape{collective, terrain.nodes->ranks(), 1, 0};
-  if (Variant refused = described(algorithm, shape, given); !refused.refusal.empty()) return {std::move(refused)};
-  std::vector<Variant> all;
-  for (const AlgorithmOptions& options :
-       worth_a_price(algorithm, shape, algorithm.variants(shape, given), terrain, machine)) {
-    all.push_back(variant_of(algorithm, collective, options, terrain));
-  }
+                                 Rank ranks) {
+  std::vector<Variant> all = {variant_of(algorithm, collective, given, ranks)};
+  if (!all.front().refusal.empty()) return all;
+  all.clear();
+  for (const AlgorithmOptions& options : algorithm.variants({collective, ranks, 1, 0}, given))
+    all.push_back(variant_of(algorithm, collective, options, ranks));
   return all;
+}
+
+std::vector<Variant*> worth_a_price(std::span<Variant> all, const Terrain& terrain, const Machine& machine,
+                                    std::size_t bytes) {
+  std::vector<Variant*> worth;
+  const auto size = static_cast<double>(bytes);
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {  // of one row
+    std::vector<double> estimates;
+    for (end = begin; end < all.size() && all[end].algorithm == all[begin].algorithm; ++end)
+      estimates.push_back(all[end].counted ? estimate(*all[end].counted, terrain, machine, size) : 0);
+    std::vector<double> sorted(estimates);
+    std::ranges::sort(sorted);
+    const double most = std::min(k_near * sorted.front(), sorted[std::min(k_most, sorted.size()) - 1]);
+    for (std::size_t i = begin; i < end; ++i)
+      if (!all[i].counted || estimates[i - begin] <= most) worth.push_back(&all[i]);
+  }
+  return worth;
 }
 
 }  // namespace colltopo

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "colltopo/error.h"
 
@@ -58,8 +57,8 @@ class Reversal {
   bool is_own(Chunk x) const { return x >= own_.first && x < own_.first + own_.count; }
 
   // Calls visit(first, count) for the stretches of the run in which `key` is constant.
-  void by_stretch(const Run& run, const std::function<int(Chunk)>& key,
-                  const std::function<void(Chunk, Chunk)>& visit) const {
+  template <class Key, class Visit>
+  static void by_stretch(const Run& run, const Key& key, const Visit& visit) {
     for (Chunk first = run.first; first < run.first + run.count;) {
       Chunk end = first + 1;
       while (end < run.first + run.count && key(end) == key(first)) ++end;
@@ -142,6 +141,50 @@ class Reversal {
   std::vector<int> arrivals_;  // [vector chunk] contributions received; -1 once the partial result has been sent
 };
 
+/// Runs of a vector whose chunks are moved to other places, in the order of those.
+class Relabelling {
+ public:
+  explicit Relabelling(std::span<const Chunk> place) : place_(place), at_(place.size()) {}
+
+  Runs operator()(std::span<const Run> runs) {
+    const auto total = static_cast<Chunk>(place_.size());
+    moved_.clear();
+    for (const Run& run : runs) {
+      for (Chunk c = run.first, x = run.first % total; c < run.first + run.count; ++c, x = x + 1 < total ? x + 1 : 0)
+        moved_.push_back({place_[static_cast<std::size_t>(x)], run.buffer, c - x});
+    }
+    Runs sorted;
+    const auto append = [&](const Moved& chunk) {
+      const Chunk first = chunk.bank + chunk.place;
+      if (!sorted.empty() && sorted.back().buffer == chunk.buffer && sorted.back().first + sorted.back().count == first)
+        ++sorted.back().count;
+      else
+        sorted.push_back({chunk.buffer, first, 1});
+    };
+    if (moved_.size() * 16 < place_.size()) {
+      std::ranges::sort(moved_, {}, &Moved::place);
+      std::ranges::for_each(moved_, append);
+      return sorted;
+    }
+    for (std::uint32_t i = 0; i < moved_.size(); ++i) at_[static_cast<std::size_t>(moved_[i].place)] = i + 1;
+    for (std::uint32_t& number : at_) {
+      if (number > 0) append(moved_[number - 1]);
+      number = 0;
+    }
+    return sorted;
+  }
+
+ private:
+  struct Moved {
+    Chunk place;
+    Buffer buffer;
+    Chunk bank;  // first slot of the vector that the chunk lies in
+  };
+  std::span<const Chunk> place_;
+  std::vector<Moved> moved_;
+  std::vector<std::uint32_t> at_;  // [place] number of the chunk, and one; 0 between calls
+};
+
 void require(const Program& program, Collective collective) {
   if (program.shape().collective != collective) {
     throw Error(fmt::format("expected a program of {}, not of {}", name(collective), name(program.shape().collective)));
@@ -207,29 +250,13 @@ Program relabelled(const Program& allreduce, std::span<const Chunk> place) {
   if (place.size() != static_cast<std::size_t>(total)) {
     throw Error(fmt::format("{} places given for a vector of {} chunks", place.size(), total));
   }
-  struct Moved {
-    Chunk place;
-    Run run;
-  };
-  const auto moved = [&](std::span<const Run> runs) {
-    std::vector<Moved> chunks;
-    for (const Run& run : runs) {
-      for (Chunk c = run.first; c < run.first + run.count; ++c) {
-        const Chunk to = place[static_cast<std::size_t>(c % total)];
-        chunks.push_back({to, {run.buffer, c - c % total + to, 1}});
-      }
-    }
-    // A value keeps its place in all buffers, so source and target of an op are sorted alike.
-    std::sort(chunks.begin(), chunks.end(), [](const Moved& a, const Moved& b) { return a.place < b.place; });
-    Runs sorted;
-    sorted.reserve(chunks.size());
-    for (const Moved& chunk : chunks) sorted.push_back(chunk.run);
-    return sorted;
-  };
+  Relabelling moved(place);
   ProgramBuilder program(allreduce.shape(), allreduce.rank());
   for (std::size_t i = 0; i < allreduce.size(); ++i) {
     const Op op = allreduce.op(i);
-    program.add(op, moved(op.source), moved(op.target));
+    Runs source = moved(op.source), target = moved(op.target);
+    // A value keeps its place in all buffers, so both are sorted alike.
+    program.add(op, source, target);
   }
   return std::move(program).build();
 }

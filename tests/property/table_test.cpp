@@ -86,6 +86,31 @@ TEST(Table, every_variant_has_what_is_given_and_is_right) {
   }
 }
 
+TEST(Table, steps_are_those_of_the_schedule) {
+  for (const Algorithm& algorithm : algorithms()) {
+    for (const Collective collective : algorithm.collectives) {
+      for (const Rank ranks : {1, 2, 3, 7, 8, 12, 17}) {
+        std::vector<AlgorithmOptions> all = {{},
+                                             {.groups = grouped(std::vector<int>(static_cast<std::size_t>(ranks), 0))}};
+        if (ranks == 12) all.push_back({.groups = grouped({0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2}), .dimensions = {4, 3}});
+        for (const AlgorithmOptions& given : all) {
+          const Shape shape{collective, ranks, 1, rooted(collective) ? ranks / 2 : 0};
+          if (!algorithm.refusal(shape, given).empty()) continue;
+          for (const AlgorithmOptions& options : algorithm.variants(shape, given)) {
+            Step last = 0;
+            for (const Program& program : generate(algorithm, shape, options).programs)
+              last = std::max(last, program.last_step());
+            const Step steps = algorithm.steps(shape, options);  // of a collective from one root at most
+            EXPECT_TRUE(steps == last || (rooted(collective) && steps > last))
+                << steps << " steps, not " << last << ": " << algorithm.name << " "
+                << algorithm.describe(shape, options) << " " << name(collective) << " on " << ranks;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Table, every_row_refuses_what_it_does_not_do) {
   for (const Algorithm& algorithm : algorithms()) {
     for (int c = 0; c < k_collectives; ++c) {
