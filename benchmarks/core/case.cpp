@@ -38,8 +38,8 @@ constexpr std::array<CollectiveRow, 6> k_collectives = {{
 }};
 
 constexpr std::array<const char*, k_figures> k_figure_names = {
-    "decide_us", "same_us",  "again_us",     "ratio",          "create_us",   "free_us",   "tests",
-    "turns",     "messages", "memory_bytes", "resident_bytes", "later_bytes", "peak_bytes"};
+    "decide_us", "worst_us", "same_us",  "again_us",     "ratio",          "create_us",   "free_us",
+    "tests",     "turns",    "messages", "memory_bytes", "resident_bytes", "later_bytes", "peak_bytes"};
 
 constexpr double k_most_s = 15;  // after which a case is not measured again
 

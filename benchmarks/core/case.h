@@ -57,6 +57,7 @@ struct Case {
 /// Further figures; those that a kind of case does not have are not numbers (NaN).
 enum class Figure {
   decide_us,       // of us: until the core knew what would serve the call
+  worst_us,        // the size that took longest: it took another algorithm, or the first of its plan
   same_us,         // a call of the same size and root again
   again_us,        // the same roots a second time
   ratio,           // two sizes in turn against the mean of each alone

@@ -39,15 +39,17 @@ Figures new_size(const Case& one) {
   const OwnComm comm = session.comm();
   session.run(comm.get(), session.call());
   Figures figures;
-  double decide = 0, rest = 0;
+  std::vector<double> decide, all, again;
   for (long i = 1; i <= sizes; ++i) {
     const colltopo_call call = session.call(one.bytes + static_cast<std::size_t>(i) * k_step, one.root);
-    decide += us_of([&] { session.serves(comm.get(), call); });
-    rest += us_of([&] { session.run(comm.get(), call); });
+    decide.push_back(us_of([&] { session.serves(comm.get(), call); }));
+    all.push_back(decide.back() + us_of([&] { session.run(comm.get(), call); }));
+    again.push_back(us_of([&] { session.run(comm.get(), call); }));
   }
-  figures.us = (decide + rest) / static_cast<double>(sizes);
-  figures[Figure::decide_us] = decide / static_cast<double>(sizes);
-  figures[Figure::same_us] = session.us_per_call(comm.get(), session.call());
+  figures[Figure::worst_us] = *std::ranges::max_element(all);
+  figures.us = median(std::move(all));
+  figures[Figure::decide_us] = median(std::move(decide));
+  figures[Figure::same_us] = median(std::move(again));
   return figures;
 }
 

@@ -53,8 +53,8 @@ class Execution {
   std::size_t memory_bytes() const;
 
  private:
-  using Instance = Bound::Instance;
-  using Piece = Bound::Piece;
+  using Instance = Frame::Instance;
+  using Piece = Frame::Piece;
 
   struct Active {
     std::uint32_t instance, part;
@@ -99,12 +99,16 @@ class Execution {
   void fail_line(int code) noexcept;
 
   std::byte* at(const Piece& piece) const noexcept {
-    return bases_[static_cast<std::size_t>(piece.buffer)] + piece.offset;
+    return bases_[static_cast<std::size_t>(piece.buffer)] + piece.offset * unit_;
+  }
+  std::byte* staged_at(const Instance& instance) const noexcept {
+    return bases_[static_cast<std::size_t>(Buffer::scratch)] +
+           bound_->staging_offset(instance.staging, instance.padding);
   }
   void make_ready(std::uint32_t instance) noexcept;
   void enqueue(std::uint32_t instance) noexcept;
   bool may_send() const noexcept {
-    return bound_->sends_under_way_ == 0 || sends_under_way_ < bound_->sends_under_way_;
+    return frame_->sends_under_way_ == 0 || sends_under_way_ < frame_->sends_under_way_;
   }
   void issue_ready() noexcept;
   void issue(std::uint32_t instance) noexcept;
@@ -125,6 +129,8 @@ class Execution {
   void fail(int code) noexcept;
 
   const Bound* bound_ = nullptr;
+  const Frame* frame_ = nullptr;  // the bound's
+  std::size_t unit_ = 1;
   Transport* transport_ = nullptr;
   Call call_;
   std::byte* bases_[3] = {};  // [Buffer]
@@ -139,9 +145,9 @@ class Execution {
   std::uint32_t sends_under_way_ = 0;
   std::size_t left_ = 0;  // instances not completed
 
-  // Stages before current_stage_ have ended, and Bound::ahead_ from there on are open.
+  // Stages before current_stage_ have ended, and Frame::ahead_ from there on are open.
   std::vector<std::uint32_t> stage_left_, stage_held_;  // [stage] instances
-  std::vector<std::uint32_t> held_;                     // [Bound::stage_begin_ + ...] ready, but not open
+  std::vector<std::uint32_t> held_;                     // [Frame::stage_begin_ + ...] ready, but not open
   std::uint32_t current_stage_ = 0;
 
   std::vector<Transport::Request> line_requests_;  // [message]

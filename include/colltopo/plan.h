@@ -67,6 +67,8 @@ class Plan {
   Chunk scratch() const { return scratch_; }
   /// Chunks in messages that are gathered or scattered, as their runs lie apart.
   std::int64_t staged_chunks() const { return staged_chunks_; }
+  /// Chunks in the longest message.
+  Chunk longest_message() const { return longest_message_; }
   /// Whether steps never decrease.
   bool in_order() const { return in_order_; }
   /// Whether nothing waits for a message.
@@ -88,6 +90,7 @@ class Plan {
   std::vector<std::int32_t> next_with_peer_;
   Chunk scratch_ = 0;
   std::int64_t staged_chunks_ = 0;
+  Chunk longest_message_ = 0;
   bool in_order_ = true, independent_ = true;
 };
 

@@ -9,8 +9,10 @@ namespace colltopo {
 
 namespace {
 
-constexpr std::size_t k_alignment = 64;  // bytes, of scratch areas and staged messages
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + k_alignment - 1) / k_alignment * k_alignment; }
+// Bytes, of scratch areas and staged messages.
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + Bound::k_alignment - 1) / Bound::k_alignment * Bound::k_alignment;
+}
 
 bool is_message(Action action) { return action == Action::send || action == Action::recv; }
 
@@ -21,28 +23,40 @@ Layout layout_of(const Shape& shape, const Binding& binding) {
 
 }  // namespace
 
-Bound::Bound(std::shared_ptr<const Plan> plan, const Binding& binding)
+Frame::Frame(std::shared_ptr<const Plan> plan, const Binding& binding, bool in_chunks)
     : plan_(std::move(plan)),
-      binding_(binding),
-      counts_(binding.counts.begin(), binding.counts.end()),
-      segments_(static_cast<std::uint32_t>(binding.segments)) {
-  binding_.counts = counts_;
-  place_messages();
-  hold_back();
+      in_chunks_(in_chunks),
+      segments_(static_cast<std::uint32_t>(binding.segments)),
+      order_(binding.order),
+      pace_(binding.pace),
+      window_(binding.window),
+      independent_(binding.independent),
+      part_(binding.part) {
+  if (in_chunks) {  // of a byte each
+    const auto chunks = static_cast<std::size_t>(plan_->program().shape().parts());
+    place_messages({.count = chunks, .element_size = 1});
+  } else {
+    place_messages(binding);
+  }
+  hold_back(binding);
   place_staging();
   chain_messages();
   count_waits();
-  straighten();
 }
 
-bool Bound::is_for(const Binding& b) const {
-  return b.count == binding_.count && b.element_size == binding_.element_size && b.segments == binding_.segments &&
-         b.order == binding_.order && b.pace == binding_.pace && b.window == binding_.window &&
-         b.independent == binding_.independent && b.stretch == binding_.stretch && b.part == binding_.part &&
-         std::ranges::equal(b.counts, counts_);
+std::size_t Frame::uniform_unit(const Plan& plan, const Binding& binding) {
+  const auto parts = static_cast<std::size_t>(plan.program().shape().parts());
+  if (binding.segments != 1 || !binding.counts.empty() || binding.count % parts != 0) return 0;
+  const std::size_t unit = binding.count / parts * binding.element_size;
+  return static_cast<std::size_t>(plan.longest_message()) * unit <= binding.part ? unit : 0;
 }
 
-void Bound::append_pieces(std::span<const PlacedRun> stretches, const Slice& slice, std::size_t scratch) {
+bool Frame::suits(const Binding& binding) const {
+  return in_chunks_ && order_ == binding.order && pace_ == binding.pace && window_ == binding.window &&
+         independent_ == binding.independent;
+}
+
+void Frame::append_pieces(std::span<const PlacedRun> stretches, const Slice& slice, std::size_t scratch) {
   const Rank rank = plan_->program().rank();
   const std::size_t begin = pieces_.size();
   const auto append = [&](Buffer buffer, std::size_t offset, std::size_t bytes) {
@@ -69,7 +83,7 @@ void Bound::append_pieces(std::span<const PlacedRun> stretches, const Slice& sli
   }
 }
 
-void Bound::place_segment(std::uint32_t segment, const Slice& slice, std::size_t scratch) {
+void Frame::place_segment(std::uint32_t segment, const Slice& slice, std::size_t scratch) {
   const Program& program = plan_->program();
   for (std::uint32_t i = 0; i < plan_->size(); ++i) {
     const Op op = program.op(i);
@@ -82,6 +96,7 @@ void Bound::place_segment(std::uint32_t segment, const Slice& slice, std::size_t
     instance.next = instance.behind = instance.parts = k_no_instance;
     instance.stage = k_no_stage;
     instance.staging = k_none;
+    instance.padding = 0;
     instance.source = static_cast<std::uint32_t>(pieces_.size());
     append_pieces(plan_->source(i), slice, scratch);
     instance.source_end = instance.target = static_cast<std::uint32_t>(pieces_.size());
@@ -95,7 +110,7 @@ void Bound::place_segment(std::uint32_t segment, const Slice& slice, std::size_t
     ++actions_[static_cast<std::size_t>(op.action)];
     if (!is_message(op.action)) continue;
     if (end - begin > 1) instance.staging = 0;  // place_staging() says where
-    if (instance.bytes > binding_.part) instance.parts = long_messages_++;
+    if (!in_chunks_ && instance.bytes > part_) instance.parts = long_messages_++;
     if (op.action == Action::send && instance.bytes > 0) {
       messages_ += parts_of(instance);
       bytes_sent_ += instance.bytes;
@@ -103,8 +118,8 @@ void Bound::place_segment(std::uint32_t segment, const Slice& slice, std::size_t
   }
 }
 
-void Bound::place_messages() {
-  const Layout layout = layout_of(plan_->program().shape(), binding_);
+void Frame::place_messages(const Binding& binding) {
+  const Layout layout = layout_of(plan_->program().shape(), binding);
   instances_.resize(plan_->size() * segments_);
   pieces_.reserve(instances_.size());
   for (std::uint32_t segment = 0; segment < segments_; ++segment) {
@@ -113,36 +128,36 @@ void Bound::place_messages() {
     if (plan_->scratch() == 0) continue;
     const std::size_t bytes = plan_->options().compact ? static_cast<std::size_t>(plan_->scratch()) * slice.unit_bytes()
                                                        : slice.slot_offset(plan_->scratch());
-    scratch_bytes_ = aligned(scratch_bytes_ + bytes);
+    scratch_bytes_ = in_chunks_ ? bytes : aligned(scratch_bytes_ + bytes);
   }
 }
 
 // What is held back has stages, of which `ahead_` are open at a time: steps, or slots of a pipeline. Waiting for
 // earlier stages closes no cycle (liveness.h).
-void Bound::hold_back() {
+void Frame::hold_back(const Binding& binding) {
   const auto staged = [](const Instance& i) { return i.staging != k_none; };
-  if (binding_.pace == Pace::steps) {
+  if (binding.pace == Pace::steps) {
     ahead_ = 1;
     number_stages(true, true);
   } else if (plan_->options().compact && std::ranges::any_of(instances_, staged)) {
     ahead_ = 2;  // as many as there are places for staged messages
     number_stages(false, true);
-  } else if (binding_.window > 0 && actions_[static_cast<std::size_t>(Action::send)] > binding_.window) {
-    if (binding_.independent) {
-      sends_under_way_ = binding_.window;
+  } else if (binding.window > 0 && actions_[static_cast<std::size_t>(Action::send)] > binding.window) {
+    if (binding.independent) {
+      sends_under_way_ = binding.window;
     } else if (plan_->in_order()) {
       number_stages(false, false);
       const std::uint32_t most = *std::ranges::max_element(stage_sizes_);
-      ahead_ = std::max(1u, binding_.window / most);
+      ahead_ = std::max(1u, binding.window / most);
     }
   }
 }
 
 /// `whole_steps`: all ops and all segments of a step are one stage; otherwise messages, by slot where segments follow
 /// each other so. `receives`: they are held back as well as sends.
-void Bound::number_stages(bool whole_steps, bool receives) {
+void Frame::number_stages(bool whole_steps, bool receives) {
   const Program& program = plan_->program();
-  const bool slots = !whole_steps && segments_ > 1 && binding_.order == SegmentOrder::slot_by_slot;
+  const bool slots = !whole_steps && segments_ > 1 && order_ == SegmentOrder::slot_by_slot;
   const auto has_stage = [&](const Instance& i) {
     return whole_steps || i.action == Action::send || (receives && i.action == Action::recv);
   };
@@ -166,31 +181,44 @@ void Bound::number_stages(bool whole_steps, bool receives) {
 
 // Messages that are gathered or scattered have memory of their own, or, in a compact plan, share it with those two
 // stages before.
-void Bound::place_staging() {
+void Frame::place_staging() {
+  struct Used {
+    std::size_t bytes = 0;
+    std::uint32_t padding = 0;
+  };
   const bool shared = plan_->options().compact && ahead_ > 0;
-  std::vector<std::size_t> used(shared ? stage_sizes_.size() : 1, 0);
-  std::size_t most[2] = {0, 0};
+  std::vector<Used> used(shared ? stage_sizes_.size() : 1);
+  Used most[2];
   for (Instance& i : instances_) {
     if (i.staging == k_none) continue;
-    std::size_t& before = used[shared ? i.stage : 0];
-    i.staging = before;
-    before = aligned(before + std::min(i.bytes, binding_.part * k_parts_under_way));
-    std::size_t& bank = most[shared ? i.stage % 2 : 0];
-    bank = std::max(bank, before);
+    Used& before = used[shared ? i.stage : 0];
+    i.staging = before.bytes;
+    i.padding = before.padding;
+    if (in_chunks_) {  // what a chunk will be is not known: each message may begin up to an alignment later
+      before.bytes += i.bytes;
+      ++before.padding;
+    } else {
+      before.bytes = aligned(before.bytes + std::min(i.bytes, part_ * k_parts_under_way));
+    }
+    Used& bank = most[shared ? i.stage % 2 : 0];
+    bank = {std::max(bank.bytes, before.bytes), std::max(bank.padding, before.padding)};
   }
   for (Instance& i : instances_) {
-    if (i.staging != k_none) i.staging += scratch_bytes_ + (shared && i.stage % 2 == 1 ? most[0] : 0);
+    if (i.staging == k_none || !shared || i.stage % 2 == 0) continue;
+    i.staging += most[0].bytes;
+    i.padding += most[0].padding;
   }
-  arena_bytes_ = scratch_bytes_ + most[0] + most[1];
+  staging_bytes_ = most[0].bytes + most[1].bytes;
+  staging_padding_ = most[0].padding + most[1].padding;
 }
 
 // Ops and segments in the order in which those with one peer must start, which is the same at both ends: they give a
 // message the same step.
 template <class Visit>
-void Bound::in_order(const Visit& visit) const {
+void Frame::in_order(const Visit& visit) const {
   const auto ops = static_cast<std::uint32_t>(plan_->size());
   // Step by step, a step's last segment goes before the next step's first.
-  if (binding_.order == SegmentOrder::op_by_op || binding_.pace == Pace::steps) {
+  if (order_ == SegmentOrder::op_by_op || pace_ == Pace::steps) {
     for (std::uint32_t op = 0; op < ops; ++op)
       for (std::uint32_t segment = 0; segment < segments_; ++segment) visit(op, segment);
     return;
@@ -213,7 +241,7 @@ void Bound::in_order(const Visit& visit) const {
 // Links every message to the next one with its peer, and over several segments to the one k_window_of_peer behind. That
 // waiting for the completion of an earlier message adds no deadlock: both ends start messages in one order, so the end
 // that comes later to a message has come to all before it, and it alone decides when the message completes.
-void Bound::chain_messages() {
+void Frame::chain_messages() {
   const auto ops = static_cast<std::uint32_t>(plan_->size());
   if (segments_ == 1) {
     for (std::uint32_t op = 0; op < ops; ++op) {
@@ -246,7 +274,7 @@ void Bound::chain_messages() {
   });
 }
 
-void Bound::count_waits() {
+void Frame::count_waits() {
   waits_.resize(instances_.size());
   for (std::uint32_t i = 0; i < waits_.size(); ++i) waits_[i] = plan_->waits(instances_[i].op);
   for (const Instance& i : instances_) {
@@ -258,10 +286,36 @@ void Bound::count_waits() {
   }
 }
 
-std::size_t Bound::memory_bytes() const {
+std::size_t Frame::memory_bytes() const {
   return sizeof(*this) + pieces_.capacity() * sizeof(Piece) + instances_.capacity() * sizeof(Instance) +
-         (waits_.capacity() + first_ready_.capacity() + stage_sizes_.capacity()) * 4 +
-         line_.capacity() * sizeof(Entry) + counts_.capacity() * sizeof(std::size_t);
+         (waits_.capacity() + first_ready_.capacity() + stage_sizes_.capacity() + stage_begin_.capacity()) * 4;
+}
+
+Bound::Bound(std::shared_ptr<const Plan> plan, const Binding& binding)
+    : Bound(std::make_shared<const Frame>(std::move(plan), binding, false), binding) {}
+
+Bound::Bound(std::shared_ptr<const Frame> frame, const Binding& binding)
+    : frame_(std::move(frame)),
+      binding_(binding),
+      counts_(binding.counts.begin(), binding.counts.end()),
+      unit_(frame_->in_chunks_ ? Frame::uniform_unit(*frame_->plan_, binding) : 1) {
+  binding_.counts = counts_;
+  scratch_bytes_ = aligned(frame_->scratch_bytes_ * unit_);
+
+  arena_bytes_ = staging_offset(frame_->staging_bytes_, frame_->staging_padding_);
+  straighten();
+}
+
+bool Bound::is_for(const Binding& b) const {
+  return b.count == binding_.count && b.element_size == binding_.element_size && b.segments == binding_.segments &&
+         b.order == binding_.order && b.pace == binding_.pace && b.window == binding_.window &&
+         b.independent == binding_.independent && b.stretch == binding_.stretch && b.part == binding_.part &&
+         std::ranges::equal(b.counts, counts_);
+}
+
+std::size_t Bound::memory_bytes() const {
+  return sizeof(*this) + line_.capacity() * sizeof(Entry) + counts_.capacity() * sizeof(std::size_t) +
+         (frame_->in_chunks_ ? 0 : frame_->memory_bytes());
 }
 
 std::size_t Plans::natural_bytes(const Binding& binding) const {
@@ -284,13 +338,19 @@ std::shared_ptr<const Bound> Plans::bind(const Binding& binding) {
   const bool reuses = natural().scratch() > 0 || natural().staged_chunks() > 0;
   const bool compact = reuses && in_order_ && natural().in_order() && natural_bytes(binding) > k_natural_bytes;
   if (compact && compact_ == nullptr) compact_ = std::make_shared<const Plan>(program_, PlanOptions{in_place_, true});
-  return std::make_shared<const Bound>(compact ? compact_ : natural_, binding);
+  const auto& plan = compact ? compact_ : natural_;
+  if (Frame::uniform_unit(*plan, binding) == 0) return std::make_shared<const Bound>(plan, binding);
+  auto& frame = compact ? compact_frame_ : natural_frame_;
+  if (frame == nullptr || !frame->suits(binding)) frame = std::make_shared<const Frame>(plan, binding, true);
+  return std::make_shared<const Bound>(frame, binding);
 }
 
 std::size_t Plans::memory_bytes() const {
   std::size_t bytes = sizeof(*this);
   for (const auto& plan : {natural_, compact_})
     if (plan != nullptr) bytes += plan->memory_bytes();
+  for (const auto& frame : {natural_frame_, compact_frame_})
+    if (frame != nullptr) bytes += frame->memory_bytes();
   return bytes;
 }
 

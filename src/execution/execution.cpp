@@ -20,11 +20,12 @@ void grow(std::vector<T>& v, std::size_t size) {
 
 }  // namespace
 
-void Execution::prepare(const Bound& bound) {
-  grow(line_requests_, std::max(bound.line_messages_, 1u));
-  const std::size_t count = bound.instances_.size();
-  const auto instances = [&](Action action) { return bound.actions_[static_cast<std::size_t>(action)]; };
-  const std::size_t parts = k_parts_under_way * std::size_t{bound.long_messages_};
+void Execution::prepare(const Bound& of) {
+  grow(line_requests_, std::max(of.line_messages_, 1u));
+  const Frame& frame = *of.frame_;
+  const std::size_t count = frame.instances_.size();
+  const auto instances = [&](Action action) { return frame.actions_[static_cast<std::size_t>(action)]; };
+  const std::size_t parts = k_parts_under_way * std::size_t{frame.long_messages_};
   grow(waits_, count);
   grow(receives_.instances, instances(Action::recv));
   grow(sends_.instances, instances(Action::send));
@@ -32,10 +33,10 @@ void Execution::prepare(const Bound& bound) {
   grow(copies_.ready.instances, instances(Action::copy));
   grow(receiving_.all, instances(Action::recv) + parts);
   grow(sending_.all, instances(Action::send) + parts);
-  grow(long_messages_, bound.long_messages_);
-  grow(stage_left_, bound.stage_sizes_.size());
-  grow(stage_held_, bound.stage_sizes_.size());
-  if (bound.ahead_ > 0) grow(held_, bound.stage_begin_.back());
+  grow(long_messages_, frame.long_messages_);
+  grow(stage_left_, frame.stage_sizes_.size());
+  grow(stage_held_, frame.stage_sizes_.size());
+  if (frame.ahead_ > 0) grow(held_, frame.stage_begin_.back());
 }
 
 std::size_t Execution::memory_bytes() const {
@@ -50,6 +51,8 @@ std::size_t Execution::memory_bytes() const {
 inline void Execution::set_bases(const Bound& bound, Transport& transport, std::byte* arena,
                                  const Call& call) noexcept {
   bound_ = &bound;
+  frame_ = bound.frame_.get();
+  unit_ = bound.unit_;
   transport_ = &transport;
   call_ = call;
   // Sources are read through the same pointers; only output and scratch are ever written.
@@ -64,7 +67,8 @@ void Execution::start(const Bound& bound, Transport& transport, std::byte* arena
   set_bases(bound, transport, arena, call);
   gave_up_ = false;
   if (bound.is_line_) return;
-  std::ranges::copy(bound.waits_, waits_.begin());
+  const Frame& frame = *frame_;
+  std::ranges::copy(frame.waits_, waits_.begin());
   receives_.clear();
   sends_.clear();
   reductions_.ready.clear();
@@ -72,13 +76,13 @@ void Execution::start(const Bound& bound, Transport& transport, std::byte* arena
   reductions_.begun = copies_.begun = false;
   receiving_.count = receiving_.cursor = sending_.count = sending_.cursor = 0;
   sends_under_way_ = 0;
-  left_ = bound.instances_.size();
-  if (bound.ahead_ > 0) {
-    std::ranges::copy(bound.stage_sizes_, stage_left_.begin());
-    std::fill_n(stage_held_.begin(), bound.stage_sizes_.size(), 0);
+  left_ = frame.instances_.size();
+  if (frame.ahead_ > 0) {
+    std::ranges::copy(frame.stage_sizes_, stage_left_.begin());
+    std::fill_n(stage_held_.begin(), frame.stage_sizes_.size(), 0);
     current_stage_ = 0;
   }
-  for (const std::uint32_t instance : bound.first_ready_) make_ready(instance);
+  for (const std::uint32_t instance : frame.first_ready_) make_ready(instance);
 }
 
 // Messages first: whatever a move makes ready goes out before the next move. Then a stretch of moves, and the caller
@@ -112,10 +116,10 @@ int Execution::run(const Bound& bound, Transport& transport, std::byte* arena, c
 }
 
 void Execution::make_ready(std::uint32_t instance) noexcept {
-  if (bound_->ahead_ > 0) {
-    const std::uint32_t stage = bound_->instances_[instance].stage;
-    if (stage != Bound::k_no_stage && stage >= current_stage_ + bound_->ahead_) {
-      held_[bound_->stage_begin_[stage] + stage_held_[stage]++] = instance;
+  if (frame_->ahead_ > 0) {
+    const std::uint32_t stage = frame_->instances_[instance].stage;
+    if (stage != Frame::k_no_stage && stage >= current_stage_ + frame_->ahead_) {
+      held_[frame_->stage_begin_[stage] + stage_held_[stage]++] = instance;
       return;
     }
   }
@@ -123,7 +127,7 @@ void Execution::make_ready(std::uint32_t instance) noexcept {
 }
 
 void Execution::enqueue(std::uint32_t instance) noexcept {
-  switch (bound_->instances_[instance].action) {
+  switch (frame_->instances_[instance].action) {
     case Action::recv:
       return receives_.push(instance);
     case Action::send:
@@ -150,8 +154,8 @@ void Execution::issue_ready() noexcept {
 /// Gathers the next bytes of a message's pieces.
 void Execution::collect(Spot& spot, std::byte* staged, std::size_t bytes) noexcept {
   while (bytes > 0) {
-    const Piece& piece = bound_->pieces_[spot.piece];
-    const std::size_t now = std::min(bytes, piece.bytes - spot.offset);
+    const Piece& piece = frame_->pieces_[spot.piece];
+    const std::size_t now = std::min(bytes, piece.bytes * unit_ - spot.offset);
     std::memcpy(staged, at(piece) + spot.offset, now);
     pass(spot, now);
     staged += now;
@@ -162,8 +166,8 @@ void Execution::collect(Spot& spot, std::byte* staged, std::size_t bytes) noexce
 /// Scatters them.
 void Execution::spread(Spot& spot, const std::byte* staged, std::size_t bytes) noexcept {
   while (bytes > 0) {
-    const Piece& piece = bound_->pieces_[spot.piece];
-    const std::size_t now = std::min(bytes, piece.bytes - spot.offset);
+    const Piece& piece = frame_->pieces_[spot.piece];
+    const std::size_t now = std::min(bytes, piece.bytes * unit_ - spot.offset);
     std::memcpy(at(piece) + spot.offset, staged, now);
     pass(spot, now);
     staged += now;
@@ -178,26 +182,27 @@ inline int Execution::transfer(const Instance& instance, std::byte* message, std
 }
 
 void Execution::issue(std::uint32_t index) noexcept {
-  const Instance& instance = bound_->instances_[index];
+  const Instance& instance = frame_->instances_[index];
   const bool sends = instance.action == Action::send;
   if (sends) ++sends_under_way_;
-  if (instance.bytes == 0) {  // both ends leave it out
+  const std::size_t bytes = instance.bytes * unit_;
+  if (bytes == 0) {  // both ends leave it out
     started(instance);
     return completed(index);
   }
-  if (instance.parts != Bound::k_no_instance) {
+  if (instance.parts != Frame::k_no_instance) {
     long_messages_[instance.parts] = {0, 0, 0, {sends ? instance.source : instance.target, 0}};
     return issue_parts(index);
   }
-  std::byte* message = bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging;
-  if (instance.staging == Bound::k_none) {
-    message = at(bound_->pieces_[sends ? instance.source : instance.target]);
+  std::byte* message = staged_at(instance);
+  if (instance.staging == Frame::k_none) {
+    message = at(frame_->pieces_[sends ? instance.source : instance.target]);
   } else if (sends) {
     Spot first{instance.source, 0};
-    collect(first, message, instance.bytes);
+    collect(first, message, bytes);
   }
   Transport::Request request = nullptr;
-  if (const int code = transfer(instance, message, instance.bytes, &request); code != 0) return fail(code);
+  if (const int code = transfer(instance, message, bytes, &request); code != 0) return fail(code);
   started(instance);
   if (request != nullptr) return (sends ? sending_ : receiving_).add({index, 0, request});
   arrived({index, 0, nullptr});
@@ -205,17 +210,16 @@ void Execution::issue(std::uint32_t index) noexcept {
 
 // As many parts as may be under way. Those of a message that is gathered or scattered have places in turn.
 void Execution::issue_parts(std::uint32_t index) noexcept {
-  const Instance& instance = bound_->instances_[index];
+  const Instance& instance = frame_->instances_[index];
   LongMessage& message = long_messages_[instance.parts];
-  const bool sends = instance.action == Action::send, staged = instance.staging != Bound::k_none;
-  const auto parts = static_cast<std::uint32_t>(bound_->parts_of(instance));
-  const std::size_t part_bytes = bound_->binding_.part;
+  const bool sends = instance.action == Action::send, staged = instance.staging != Frame::k_none;
+  const auto parts = static_cast<std::uint32_t>(frame_->parts_of(instance));
+  const std::size_t part_bytes = frame_->part_;
   while (message.issued < parts && message.issued - message.done < k_parts_under_way) {
     const std::uint32_t part = message.issued;
     const std::size_t begin = part * part_bytes, bytes = std::min(part_bytes, instance.bytes - begin);
-    std::byte* const memory = staged ? bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging +
-                                           part % k_parts_under_way * part_bytes
-                                     : at(bound_->pieces_[sends ? instance.source : instance.target]) + begin;
+    std::byte* const memory = staged ? staged_at(instance) + part % k_parts_under_way * part_bytes
+                                     : at(frame_->pieces_[sends ? instance.source : instance.target]) + begin;
     if (staged && sends) collect(message.spot, memory, bytes);
     Transport::Request request = nullptr;
     if (const int code = transfer(instance, memory, bytes, &request); code != 0) return fail(code);
@@ -231,58 +235,56 @@ void Execution::issue_parts(std::uint32_t index) noexcept {
 }
 
 void Execution::arrived_in_turn(const Instance& instance, LongMessage& message) noexcept {
-  const bool scatters = instance.action == Action::recv && instance.staging != Bound::k_none;
-  const std::size_t part_bytes = bound_->binding_.part;
+  const bool scatters = instance.action == Action::recv && instance.staging != Frame::k_none;
+  const std::size_t part_bytes = frame_->part_;
   for (;;) {
     const std::uint32_t turn = message.done % k_parts_under_way;
     if ((message.arrived & 1u << turn) == 0) return;
     message.arrived &= ~(1u << turn);
     const std::size_t bytes = std::min(part_bytes, instance.bytes - message.done * part_bytes);
-    if (scatters)
-      spread(message.spot, bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging + turn * part_bytes,
-             bytes);
+    if (scatters) spread(message.spot, staged_at(instance) + turn * part_bytes, bytes);
     ++message.done;
   }
 }
 
 void Execution::arrived(const Active& active) noexcept {
-  const Instance& instance = bound_->instances_[active.instance];
-  if (instance.parts != Bound::k_no_instance) {
+  const Instance& instance = frame_->instances_[active.instance];
+  if (instance.parts != Frame::k_no_instance) {
     LongMessage& message = long_messages_[instance.parts];
     message.arrived |= 1u << active.part % k_parts_under_way;
     arrived_in_turn(instance, message);
     return issue_parts(active.instance);
   }
-  if (instance.action == Action::recv && instance.staging != Bound::k_none) {
+  if (instance.action == Action::recv && instance.staging != Frame::k_none) {
     Spot first{instance.target, 0};
-    spread(first, bases_[static_cast<std::size_t>(Buffer::scratch)] + instance.staging, instance.bytes);
+    spread(first, staged_at(instance), instance.bytes * unit_);
   }
   completed(active.instance);
 }
 
 void Execution::started(const Instance& instance) noexcept {
-  if (instance.next != Bound::k_no_instance && --waits_[instance.next] == 0) make_ready(instance.next);
+  if (instance.next != Frame::k_no_instance && --waits_[instance.next] == 0) make_ready(instance.next);
 }
 
 void Execution::completed(std::uint32_t index) noexcept {
-  const Instance& instance = bound_->instances_[index];
+  const Instance& instance = frame_->instances_[index];
   if (instance.action == Action::send) --sends_under_way_;
   --left_;
-  if (instance.behind != Bound::k_no_instance && --waits_[instance.behind] == 0) make_ready(instance.behind);
-  for (const std::uint32_t op : bound_->plan_->after_completion(instance.op)) {
-    const std::uint32_t next = op * bound_->segments_ + instance.segment;
+  if (instance.behind != Frame::k_no_instance && --waits_[instance.behind] == 0) make_ready(instance.behind);
+  for (const std::uint32_t op : frame_->plan_->after_completion(instance.op)) {
+    const std::uint32_t next = op * frame_->segments_ + instance.segment;
     if (--waits_[next] == 0) make_ready(next);
   }
-  if (bound_->ahead_ > 0 && instance.stage != Bound::k_no_stage) open_stages(instance.stage);
+  if (frame_->ahead_ > 0 && instance.stage != Frame::k_no_stage) open_stages(instance.stage);
 }
 
 void Execution::open_stages(std::uint32_t stage) noexcept {
   --stage_left_[stage];
-  const std::size_t stages = bound_->stage_sizes_.size();
+  const std::size_t stages = frame_->stage_sizes_.size();
   while (current_stage_ < stages && stage_left_[current_stage_] == 0) {
-    const std::size_t opened = std::size_t{++current_stage_} + bound_->ahead_ - 1;
+    const std::size_t opened = std::size_t{++current_stage_} + frame_->ahead_ - 1;
     if (opened >= stages) continue;
-    const std::uint32_t first = bound_->stage_begin_[opened];
+    const std::uint32_t first = frame_->stage_begin_[opened];
     for (std::uint32_t i = first; i < first + stage_held_[opened]; ++i) enqueue(held_[i]);
   }
 }
@@ -318,9 +320,9 @@ int Execution::move_bytes(Action action, const std::byte* source, std::byte* tar
 // What can be moved at once from the spots on: contiguous on both sides, and whole elements where that is more than
 // allowed.
 std::size_t Execution::stretch_of(const Moves& moves, Action action, std::size_t allowance) const noexcept {
-  const std::vector<Piece>& pieces = bound_->pieces_;
-  const std::size_t bytes = std::min(pieces[moves.source.piece].bytes - moves.source.offset,
-                                     pieces[moves.target.piece].bytes - moves.target.offset);
+  const std::vector<Piece>& pieces = frame_->pieces_;
+  const std::size_t bytes = std::min(pieces[moves.source.piece].bytes * unit_ - moves.source.offset,
+                                     pieces[moves.target.piece].bytes * unit_ - moves.target.offset);
   if (bytes <= allowance) return bytes;
   if (action == Action::copy) return allowance;
   const std::size_t element_size = bound_->binding_.element_size;
@@ -328,24 +330,24 @@ std::size_t Execution::stretch_of(const Moves& moves, Action action, std::size_t
 }
 
 void Execution::pass(Spot& spot, std::size_t bytes) const noexcept {
-  if ((spot.offset += bytes) == bound_->pieces_[spot.piece].bytes) spot = {spot.piece + 1, 0};
+  if ((spot.offset += bytes) == frame_->pieces_[spot.piece].bytes * unit_) spot = {spot.piece + 1, 0};
 }
 
 // Goes on with the first of them by up to `allowance` bytes, which become less. Source pieces are copied or reduced
 // onto target pieces, whose ends need not coincide.
 void Execution::move_on(Moves& moves, std::size_t& allowance) noexcept {
   const std::uint32_t index = moves.ready.instances[moves.ready.head];
-  const Instance& instance = bound_->instances_[index];
+  const Instance& instance = frame_->instances_[index];
   if (!moves.begun) {
     moves.begun = true;
     moves.source = {instance.source, 0};
     moves.target = {instance.target, 0};
   }
-  while (moves.source.piece < instance.source_end) {
+  while (unit_ > 0 && moves.source.piece < instance.source_end) {
     if (allowance == 0) return;
     const std::size_t bytes = stretch_of(moves, instance.action, allowance);
-    const int code = move_bytes(instance.action, at(bound_->pieces_[moves.source.piece]) + moves.source.offset,
-                                at(bound_->pieces_[moves.target.piece]) + moves.target.offset, bytes);
+    const int code = move_bytes(instance.action, at(frame_->pieces_[moves.source.piece]) + moves.source.offset,
+                                at(frame_->pieces_[moves.target.piece]) + moves.target.offset, bytes);
     if (code != 0) return fail(code);
     pass(moves.source, bytes);
     pass(moves.target, bytes);

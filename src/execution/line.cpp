@@ -51,7 +51,7 @@ class Line {
  public:
   using Entry = Bound::Entry;
 
-  explicit Line(std::vector<Entry>& entries) : entries_(entries) {}
+  Line(std::vector<Entry>& entries, std::size_t unit) : entries_(entries), unit_(unit) {}
 
   void add_message(const Bound::Instance& instance, const Bound::Piece* piece, std::uint64_t receives,
                    bool after_moves) {
@@ -61,8 +61,8 @@ class Line {
     if (piece != nullptr) {
       const auto kind = instance.action == Action::send ? Entry::Kind::send : Entry::Kind::recv;
       const auto buffer = static_cast<std::uint8_t>(piece->buffer);
-      entries_.push_back({kind, buffer, buffer, instance.lane, instance.peer, messages_, piece->offset, piece->offset,
-                          instance.bytes});
+      entries_.push_back({kind, buffer, buffer, instance.lane, instance.peer, messages_, piece->offset * unit_,
+                          piece->offset * unit_, instance.bytes * unit_});
     } else {
       awaited_ |= bit(instance.op);  // both ends leave it out
     }
@@ -74,9 +74,10 @@ class Line {
     await(receives);
     if (source == nullptr) return;
     const bool copies = instance.action == Action::copy;
+    const std::size_t bytes = instance.bytes * unit_;
     put_off_.push_back({copies ? Entry::Kind::copy : Entry::Kind::reduce, static_cast<std::uint8_t>(source->buffer),
-                        static_cast<std::uint8_t>(target->buffer), 0, 0, 0, source->offset, target->offset,
-                        copies ? instance.bytes : instance.bytes / element_size});
+                        static_cast<std::uint8_t>(target->buffer), 0, 0, 0, source->offset * unit_,
+                        target->offset * unit_, copies ? bytes : bytes / element_size});
   }
   /// Messages that nothing has waited for are waited for at the end of every run.
   std::uint32_t finish() {
@@ -99,6 +100,7 @@ class Line {
   }
 
   std::vector<Entry>& entries_;
+  const std::size_t unit_;
   std::vector<Entry> put_off_;
   std::array<std::uint32_t, k_most_ops> message_of_{};  // [op]
   std::uint64_t awaited_ = 0;                           // ops
@@ -106,18 +108,24 @@ class Line {
 };
 
 void Bound::straighten() {
-  if (segments_ != 1 || ahead_ > 0 || sends_under_way_ > 0 || long_messages_ > 0 || plan_->size() > k_most_ops) return;
-  const LineOps ops = line_ops(*plan_);
+  const Frame& frame = *frame_;
+  const Plan& plan = *frame.plan_;
+  if (frame.segments_ != 1 || frame.ahead_ > 0 || frame.sends_under_way_ > 0 || frame.long_messages_ > 0 ||
+      plan.size() > k_most_ops)
+    return;
+  const LineOps ops = line_ops(plan);
   std::size_t moved = 0;  // bytes; the line does not look at messages while it moves them
-  for (const Instance& i : instances_) {
+  for (const Instance& i : frame.instances_) {
     const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
-    if (!one_piece || (i.action == Action::send && !plan_->after_completion(i.op).empty())) return;
-    if ((ops.moves & bit(i.op)) != 0 && (moved += i.bytes) > binding_.stretch) return;
+    if (!one_piece || (i.action == Action::send && !plan.after_completion(i.op).empty())) return;
+    if ((ops.moves & bit(i.op)) != 0 && (moved += i.bytes * unit_) > binding_.stretch) return;
   }
-  Line line(line_);
-  const auto piece = [&](std::uint32_t first, std::uint32_t end) { return first < end ? &pieces_[first] : nullptr; };
+  Line line(line_, unit_);
+  const auto piece = [&](std::uint32_t first, std::uint32_t end) {
+    return first < end && unit_ > 0 ? &frame.pieces_[first] : nullptr;
+  };
   const auto add = [&](std::uint32_t op) {
-    const Instance& i = instances_[op];
+    const Instance& i = frame.instances_[op];
     const std::uint64_t receives = ops.before[op] & ops.receives;
     const bool after_moves = (ops.before[op] & ops.moves) != 0;
     const Piece* const source = piece(i.source, i.source_end);
@@ -129,7 +137,7 @@ void Bound::straighten() {
   };
   for (std::uint64_t left = ops.first; left != 0; left &= left - 1)
     add(static_cast<std::uint32_t>(std::countr_zero(left)));
-  for (std::uint32_t op = 0; op < plan_->size(); ++op) {
+  for (std::uint32_t op = 0; op < plan.size(); ++op) {
     if ((ops.first & bit(op)) == 0) add(op);
   }
   line_messages_ = line.finish();

@@ -163,8 +163,11 @@ void Plan::count_messages() {
     step = op.step;
     if (!is_message(op.action)) continue;
     const bool sends = op.action == Action::send;
-    if (const auto stretches = sends ? source(i) : target(i); stretches.size() > 1)
-      for (const PlacedRun& stretch : stretches) staged_chunks_ += stretch.count;
+    const auto stretches = sends ? source(i) : target(i);
+    Chunk chunks = 0;
+    for (const PlacedRun& stretch : stretches) chunks += stretch.count;
+    longest_message_ = std::max(longest_message_, chunks);
+    if (stretches.size() > 1) staged_chunks_ += chunks;
     const std::size_t key = 2 * static_cast<std::size_t>(op.peer) + (sends ? 0 : 1);
     std::uint32_t& before = dense ? last[key] : last_of_few.try_emplace(key, ~std::uint32_t{0}).first->second;
     if (before != ~std::uint32_t{0}) next_with_peer_[before] = static_cast<std::int32_t>(i);

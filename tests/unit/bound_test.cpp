@@ -95,15 +95,19 @@ TEST(Bound, a_large_all_to_all_by_rounds_holds_what_is_under_way) {
   }
 }
 
-// Executions of a call on P ranks, over wires of its own as an operation has a tag of its own.
+// Executions of an all-to-all of `words` words per block on P ranks, over wires of its own as an operation has a tag of
+// its own.
 class RunOnAllRanks {
  public:
-  RunOnAllRanks(const std::vector<std::shared_ptr<const Bound>>& bounds, std::uint64_t seed)
-      : bounds_(bounds), wires_(static_cast<Rank>(bounds.size()), seed, Protocol::rendezvous), random_(seed) {
+  RunOnAllRanks(const std::vector<std::shared_ptr<const Bound>>& bounds, std::uint64_t seed, std::size_t words = 1)
+      : bounds_(bounds),
+        wires_(static_cast<Rank>(bounds.size()), seed, Protocol::rendezvous),
+        random_(seed),
+        words_(words) {
     for (std::size_t r = 0; r < bounds.size(); ++r) {
-      input_.emplace_back(bounds.size());
-      for (std::size_t i = 0; i < bounds.size(); ++i) input_[r][i] = seed * 1000000 + r * 1000 + i;
-      output_.emplace_back(bounds.size(), 0);
+      input_.emplace_back(bounds.size() * words);
+      for (std::size_t i = 0; i < input_[r].size(); ++i) input_[r][i] = seed * 1000000000 + r * 1000000 + i;
+      output_.emplace_back(input_[r].size(), 0);
       arenas_.emplace_back(bounds[r]->arena_bytes());
       executions_.push_back(std::make_unique<Execution>());
       executions_[r]->prepare(*bounds[r]);
@@ -123,13 +127,15 @@ class RunOnAllRanks {
   }
   void expect_right() const {
     for (std::size_t r = 0; r < output_.size(); ++r)
-      for (std::size_t from = 0; from < output_.size(); ++from) EXPECT_EQ(output_[r][from], input_[from][r]);
+      for (std::size_t i = 0; i < output_[r].size(); ++i)
+        ASSERT_EQ(output_[r][i], input_[i / words_][r * words_ + i % words_]) << "rank " << r << ", word " << i;
   }
 
  private:
   const std::vector<std::shared_ptr<const Bound>>& bounds_;
   Loopback wires_;
   std::mt19937_64 random_;
+  std::size_t words_;
   std::vector<std::vector<std::uint64_t>> input_, output_;
   std::vector<std::vector<std::byte>> arenas_;
   std::vector<std::unique_ptr<Execution>> executions_;
@@ -141,6 +147,31 @@ std::vector<std::shared_ptr<const Bound>> bounds_of(std::string_view algorithm, 
     bounds.push_back(Plans(program_of(algorithm, {Collective::alltoall, ranks, 1, 0}, rank), false, true)
                          .bind({.count = 1, .element_size = 8}));
   return bounds;
+}
+
+// Sizes of one shape differ in a factor only. Large ones reuse scratch and go in parts.
+TEST(Execution, sizes_of_one_plan_share_its_frame_and_are_right_in_any_order) {
+  for (const char* algorithm : {"tra", "tra2", "linear"}) {
+    constexpr Rank k_ranks = 6;
+    std::vector<Plans> plans;
+    for (Rank rank = 0; rank < k_ranks; ++rank)
+      plans.emplace_back(program_of(algorithm, {Collective::alltoall, k_ranks, 1, 0}, rank), false, true);
+    std::size_t held = 0;
+    for (const std::size_t words : {1u, 5u, 0u, 8u, 129u, 40000u, 3u, 70000u, 41000u, 64u}) {
+      std::vector<std::shared_ptr<const Bound>> bounds;
+      for (Plans& one : plans) bounds.push_back(one.bind({.count = words, .element_size = 8}));
+      EXPECT_EQ(bounds[0]->bytes_sent() % 8, 0u);
+      EXPECT_EQ(bounds[0]->messages() == 0, words == 0);
+      RunOnAllRanks run(bounds, words + 1, words);
+      for (int turns = 0; !run.turn(); ++turns) ASSERT_LT(turns, 1000000) << algorithm << " " << words;
+      run.expect_right();
+      if (words == 1) held = plans[0].memory_bytes();
+      if (words < 1000) {
+        EXPECT_LE(bounds[0]->memory_bytes(), 8192u) << "what sizes share is the plans'";
+      }
+    }
+    EXPECT_LT(plans[0].memory_bytes(), 4 * held + 16384) << "a frame for the compact plan, not one per size";
+  }
 }
 
 TEST(Execution, many_runs_of_one_bound_are_under_way_at_a_time_and_end_in_any_order) {

@@ -276,7 +276,7 @@ TEST(Execution, slot_by_slot_a_chain_of_trees_fills_and_drains_once) {
     const RoundsTaken taken = rounds_of(schedule, segments, SegmentOrder::slot_by_slot);
     EXPECT_GE(taken.rounds, busiest * segments);
     EXPECT_LE(taken.rounds, busiest * segments + schedule.steps() - 1) << segments;
-    EXPECT_LE(taken.most_under_way, Bound::k_window_of_peer);
+    EXPECT_LE(taken.most_under_way, Frame::k_window_of_peer);
   }
 }
 
