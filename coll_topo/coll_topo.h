@@ -67,7 +67,6 @@ typedef struct mca_coll_topo_module_t {
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
     mca_coll_topo_wrong_t wrong[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;
-    char previous_names[COLLTOPO_COLLECTIVES][32]; /* of the components that those functions are of */
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
 

@@ -64,6 +64,26 @@ typedef const int *mca_coll_topo_counts_t;
 #    define MCA_COLL_TOPO_INFO_STRINGS 0
 #endif
 
+/* Whether the communicator has an info key that begins so: a look at the few that it has, not at all that there are. */
+static inline bool mca_coll_topo_has_info(ompi_communicator_t *comm, const char *prefix)
+{
+    opal_info_t *const info = comm->super.s_info;
+    const size_t length = strlen(prefix);
+    opal_info_entry_t *entry;
+    bool found = false;
+
+    if (NULL == info) {
+        return false;
+    }
+    OPAL_THREAD_LOCK(info->i_lock);
+    OPAL_LIST_FOREACH(entry, &info->super, opal_info_entry_t)
+    {
+        found = found || 0 == strncmp(prefix, entry->ie_key, length);
+    }
+    OPAL_THREAD_UNLOCK(info->i_lock);
+    return found;
+}
+
 /* The value of an info key that the communicator was made with; false when it has none. */
 static inline bool mca_coll_topo_info_value(ompi_communicator_t *comm, const char *key, char *value, size_t value_size)
 {

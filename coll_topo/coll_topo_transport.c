@@ -155,10 +155,13 @@ static int mca_coll_topo_gather_blocks(void *context, size_t bytes, void *blocks
     return mca_coll_topo_mpi_code(rc);
 }
 
-/* Open MPI does not say whose a function is; the file that it was loaded from does. */
 typedef void (*mca_coll_topo_any_fn_t)(void);
 
-static const char *mca_coll_topo_component_of(mca_coll_topo_any_fn_t function, char *name, size_t size)
+enum { MCA_COLL_TOPO_NAME = 32, MCA_COLL_TOPO_OWNERS = 64 };
+
+/* Open MPI does not say whose a function is; the file that it was loaded from does. Empty: built into Open MPI's
+ * library. */
+static void mca_coll_topo_find_owner(mca_coll_topo_any_fn_t function, char name[MCA_COLL_TOPO_NAME])
 {
     static const char prefix[] = "mca_coll_";
     Dl_info place;
@@ -166,22 +169,47 @@ static const char *mca_coll_topo_component_of(mca_coll_topo_any_fn_t function, c
     void *address;
     size_t length;
 
+    name[0] = '\0';
     memcpy(&address, &function, sizeof(address)); /* ISO C has no conversion */
     if (0 == dladdr(address, &place) || NULL == place.dli_fname) {
-        return NULL;
+        return;
     }
     file = strrchr(place.dli_fname, '/');
     file = NULL == file ? place.dli_fname : file + 1;
     if (0 != strncmp(file, prefix, sizeof(prefix) - 1)) {
-        return NULL; /* built into Open MPI's library */
+        return;
     }
     file += sizeof(prefix) - 1;
     length = strcspn(file, ".");
-    if (length >= size) {
-        return NULL;
+    if (length < MCA_COLL_TOPO_NAME) {
+        memcpy(name, file, length);
+        name[length] = '\0';
     }
-    memcpy(name, file, length);
-    name[length] = '\0';
+}
+
+/* The same functions are asked about for every communicator, and the dynamic linker takes its time. */
+static const char *mca_coll_topo_component_of(mca_coll_topo_any_fn_t function)
+{
+    static struct {
+        mca_coll_topo_any_fn_t function;
+        char name[MCA_COLL_TOPO_NAME];
+    } owners[MCA_COLL_TOPO_OWNERS];
+    static int known;
+    const char *name = NULL;
+    int i = 0;
+
+    OPAL_THREAD_LOCK(&mca_coll_topo_component.lock);
+    while (i < known && owners[i].function != function) {
+        ++i;
+    }
+    if (i == known && known < MCA_COLL_TOPO_OWNERS) {
+        owners[known].function = function;
+        mca_coll_topo_find_owner(function, owners[known++].name);
+    }
+    if (i < known && '\0' != owners[i].name[0]) {
+        name = owners[i].name;
+    }
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_component.lock);
     return name;
 }
 
@@ -198,9 +226,8 @@ static const char *mca_coll_topo_previous_component(void *context, int collectiv
         [COLLTOPO_GATHER] = (mca_coll_topo_any_fn_t) module->previous.gather,
         [COLLTOPO_SCATTER] = (mca_coll_topo_any_fn_t) module->previous.scatter,
     };
-    char *name = module->previous_names[collective];
 
-    return mca_coll_topo_component_of(functions[collective], name, sizeof(module->previous_names[collective]));
+    return mca_coll_topo_component_of(functions[collective]);
 }
 
 static void mca_coll_topo_say(void *context, int level, const char *line)

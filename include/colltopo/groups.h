@@ -41,7 +41,7 @@ class Groups {
   Rank largest_ = 0;
 };
 
-/// Shared groups of the ranks with these labels.
+/// Groups of the ranks with these labels, shared by all who ask for equal ones: every communicator does.
 std::shared_ptr<const Groups> grouped(const std::vector<int>& label_of);
 
 }  // namespace colltopo

@@ -3,6 +3,8 @@
 #include "colltopo/groups.h"
 
 #include <algorithm>
+#include <list>
+#include <mutex>
 #include <unordered_map>
 
 namespace colltopo {
@@ -41,7 +43,22 @@ void Groups::number(std::span<const int> label_of) {
 }
 
 std::shared_ptr<const Groups> grouped(const std::vector<int>& label_of) {
-  return std::make_shared<const Groups>(label_of);
+  struct Known {
+    std::vector<int> label_of;
+    std::shared_ptr<const Groups> groups;
+  };
+  constexpr std::size_t k_most = 8;
+  static auto* const mutex = new std::mutex;  // as communicators are made on any thread, and freed while a process ends
+  static auto* const all = new std::list<Known>;  // least recently asked for last
+  const std::lock_guard lock(*mutex);
+  const auto found = std::ranges::find(*all, label_of, &Known::label_of);
+  if (found != all->end()) {
+    all->splice(all->begin(), *all, found);
+    return found->groups;
+  }
+  all->push_front({label_of, std::make_shared<const Groups>(label_of)});
+  if (all->size() > k_most) all->pop_back();
+  return all->front().groups;
 }
 
 }  // namespace colltopo

@@ -92,7 +92,9 @@ int Agreement::reduce(std::span<long long> values) const {
 }
 
 Agreement::Result Agreement::agree(const Findings& findings) const {
-  std::vector<long long> values{findings.has_fault() ? rank_ : ranks_};
+  std::vector<long long> values;
+  values.reserve(1 + 2 * findings.facts_.size() + findings.values_.size());
+  values.push_back(findings.has_fault() ? rank_ : ranks_);
   for (const Findings::Fact& fact : findings.facts_) {
     values.push_back(fact.checksum);
     values.push_back(-fact.checksum);
@@ -111,7 +113,7 @@ Agreement::Result Agreement::agree(const Findings& findings) const {
   }
   for (std::size_t f = 0; f < findings.facts_.size(); ++f) {
     if (values[1 + 2 * f] == -values[2 + 2 * f]) continue;
-    result.different = findings.facts_[f].name;
+    result.different = findings.facts_[f].what + findings.facts_[f].of;
     if (rank_ == 0) result.fault = fmt::format("ranks have {}; all must have the same", result.different);
     return result;
   }

@@ -26,8 +26,12 @@ long long checksum_of(std::span<const int> numbers);
 /// same order on all ranks.
 class Findings {
  public:
-  /// The same on all ranks if nothing is wrong: `name` says what of ("different settings").
-  void same(std::string name, long long checksum) { facts_.push_back({std::move(name), checksum}); }
+  Findings() { facts_.reserve(8); }
+
+  /// The same on all ranks if nothing is wrong: what differs otherwise, and of what ("different rules under ", a path).
+  void same(const char* what, long long checksum, std::string_view of = {}) {
+    facts_.push_back({what, std::string(of), checksum});
+  }
   /// The smallest, or largest, of all ranks' numbers; returns its place for value().
   std::size_t smallest(long long value);
   std::size_t largest(long long value) { return smallest(-value); }
@@ -40,7 +44,8 @@ class Findings {
  private:
   friend class Agreement;
   struct Fact {
-    std::string name;
+    const char* what;
+    std::string of;
     long long checksum;
   };
   std::vector<Fact> facts_;

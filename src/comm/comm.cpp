@@ -86,37 +86,64 @@ bool Comm::Recent::equals(const colltopo_call& call) const noexcept {
   return !counts.empty() && std::equal(counts.begin(), counts.end(), call.counts);
 }
 
-inline Comm::Recent& Comm::recent(Collective collective, const colltopo_call& call) noexcept {
+// Where the search for a call begins.
+inline std::size_t Comm::recent_place(const colltopo_call& call) noexcept {
   const std::size_t mixed =
       (call.count * call.element_size + static_cast<std::size_t>(call.root)) * 0x9E3779B97F4A7C15u;
-  return recent_[index_of(collective)][mixed >> 61];
+  return mixed >> 61;
+}
+
+inline const Comm::Recent* Comm::recent(Collective collective, const colltopo_call& call) const noexcept {
+  const auto& all = recent_[index_of(collective)];
+  const std::size_t first = recent_place(call);
+  if (all[first].equals(call)) [[likely]]
+    return &all[first];
+  return recent_elsewhere(all, first, call);
+}
+
+// Sizes whose search begins in one place share the others.
+const Comm::Recent* Comm::recent_elsewhere(std::span<const Recent, k_recent> all, std::size_t first,
+                                           const colltopo_call& call) noexcept {
+  for (std::size_t i = 1; i < k_recent; ++i) {
+    const Recent& entry = all[(first + i) % k_recent];
+    if (entry.equals(call)) return &entry;
+  }
+  return nullptr;
+}
+
+// An empty place, if there is one, or that of each in turn.
+Comm::Recent& Comm::place_for(Collective collective, const colltopo_call& call) noexcept {
+  auto& all = recent_[index_of(collective)];
+  const std::size_t first = recent_place(call);
+  for (std::size_t i = 0; i < k_recent; ++i) {
+    if (Recent& entry = all[(first + i) % k_recent]; !entry.valid) return entry;
+  }
+  return all[++recent_turn_ % k_recent];
 }
 
 bool Comm::serves(Collective collective, const colltopo_call& call) {
-  Recent& entry = recent(collective, call);
-  if (entry.equals(call)) return entry.ready != nullptr;
+  if (const Recent* const entry = recent(collective, call)) return entry->ready != nullptr;
   transport_.serve(collective);
   return decide(collective, call) != nullptr;
 }
 
 int Comm::run(Collective collective, const colltopo_call& call) {
-  const Recent& entry = recent(collective, call);
-  if (entry.equals(call)) [[likely]] {
-    if (entry.ready != nullptr) [[likely]]
-      return run_ready(collective, call, *entry.ready);
-    fallbacks_.add();
-    return COLLTOPO_DECLINED;
-  }
-  return run_other(collective, call);
+  const Recent* const entry = recent(collective, call);
+  if (entry == nullptr) [[unlikely]]
+    return run_other(collective, call);
+  if (entry->ready != nullptr) [[likely]]
+    return run_ready(collective, call, *entry->ready);
+  fallbacks_.add();
+  return COLLTOPO_DECLINED;
 }
 
 // A call unlike those of late.
 int Comm::run_other(Collective collective, const colltopo_call& call) {
   transport_.serve(collective);
   const Decision* const decision = decide(collective, call);
-  Recent& entry = recent(collective, call);
-  entry.valid = false;
   Ready* const made = decision == nullptr ? nullptr : &ready(collective, call, *decision);
+  Recent& entry = place_for(collective, call);
+  entry.valid = false;
   entry.count = call.count;
   entry.element_size = call.element_size;
   entry.root = call.root;

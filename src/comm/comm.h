@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -71,7 +72,11 @@ class Comm {
   static constexpr std::size_t k_most_plans = 64;
   static constexpr std::size_t k_most_sizes = 8;
 
-  Recent& recent(Collective collective, const colltopo_call& call) noexcept;
+  static std::size_t recent_place(const colltopo_call& call) noexcept;
+  const Recent* recent(Collective collective, const colltopo_call& call) const noexcept;  // null: not among those
+  static const Recent* recent_elsewhere(std::span<const Recent, k_recent> all, std::size_t first,
+                                        const colltopo_call& call) noexcept;
+  Recent& place_for(Collective collective, const colltopo_call& call) noexcept;
   void settle();
   Request request_of(Collective collective, const colltopo_call& call) const;
   /// The decision if the call is to be served.
@@ -99,6 +104,7 @@ class Comm {
   CommLanes lanes_;
   bool settled_ = false;
   std::array<std::array<Recent, k_recent>, k_collectives> recent_;
+  std::size_t recent_turn_ = 0;
   std::unordered_map<PlanKey, Served, PlanKeyHash> served_;
   unsigned long long clock_ = 0;
   Arena arena_;

@@ -112,7 +112,7 @@ std::shared_ptr<const LoadedProgram> ScheduleFiles::load(const std::string& path
   } catch (const std::exception& error) {
     findings.fault(error.what());
   }
-  findings.same("different files under " + path, checksum);
+  findings.same("different files under ", checksum, path);
   const AgreedPattern pattern(findings, loaded->pattern);
   Agreement::Result agreed = agreement.agree(findings);
   if (!agreed.good) {

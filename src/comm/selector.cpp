@@ -24,7 +24,14 @@ constexpr std::size_t k_most_kept = 1024;  // decisions of a collective
 // Places by the order in which they first appear: a torus of nodes counts them so, whatever the caller calls them.
 void number_from_0(std::vector<int>& places) {
   std::map<int, int> numbers;
-  for (int& place : places) place = numbers.emplace(place, static_cast<int>(numbers.size())).first->second;
+  int before = 0, number_before = -1;
+  for (int& place : places) {
+    if (number_before < 0 || place != before) {  // neighbours mostly share a place
+      before = place;
+      number_before = numbers.emplace(place, static_cast<int>(numbers.size())).first->second;
+    }
+    place = number_before;
+  }
 }
 
 constexpr const char* k_settings = "different settings";
@@ -36,7 +43,7 @@ Findings each_setting(const Settings& settings) {
   for (std::string line; std::getline(lines, line);) given[line.substr(0, line.find('='))] = line;
   Findings findings;
   for (const colltopo_setting* setting = colltopo_settings(); setting->name != nullptr; ++setting)
-    findings.same(fmt::format("different values of {}", setting->name), checksum_of(given[setting->name]));
+    findings.same("different values of ", checksum_of(given[setting->name]), setting->name);
   return findings;
 }
 
@@ -97,14 +104,15 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
   Findings own;
   own.same("different builds of colltopo", build_checksum());
   own.same(k_settings, checksum_of(settings_.canonical));
-  own.same("different kinds of processors", checksum_of(fmt::format("{}", callbacks.architecture)));
-  own.same("different topologies under " + settings_.topology,
-           found_out(own, [&] { return machine_checksum(settings_.topology); }));
+  own.same("different kinds of processors", static_cast<long long>(callbacks.architecture >> 2));
+  own.same("different topologies under ", found_out(own, [&] { return machine_checksum(settings_.topology); }),
+           settings_.topology);
   own.same("different lists of hosts", checksum_of(fmt::format("{}", fmt::join(settings_.hosts, ","))));
-  own.same("different rules under " + settings_.rules, found_out(own, [&] {
-             if (!settings_.rules.empty()) rules_ = Rules::read(settings_.rules);
-             return rules_ ? rules_->checksum() : 0LL;
-           }));
+  const long long rules = found_out(own, [&] {
+    if (!settings_.rules.empty()) rules_ = Rules::read(settings_.rules);
+    return rules_ ? rules_->checksum() : 0LL;
+  });
+  own.same("different rules under ", rules, settings_.rules);
   if (callbacks.places_are_local != 0) places(own);
   if (!agreed(own)) return false;
   if (declines_all()) return false;
@@ -180,20 +188,20 @@ const Decision& Selector::decide(const Request& request) {
   const Rule* const rule = matching_rule(request);
   const bool filed = !settings_.schedules.empty() && request.bytes >= settings_.schedules_from_bytes;
   const int properties = reduces(request.collective) ? op_properties(request) : 0;
-  std::deque<Kept>& all = kept_[index_of(request.collective)];
-  const auto found = std::ranges::find_if(all, [&](const Kept& kept) {
-    return kept.rule == rule && kept.filed == filed && kept.fallback_allowed == request.fallback_allowed &&
-           kept.op_properties == properties && (kept.root < 0 || kept.root == request.root) &&
-           kept.from <= request.bytes && request.bytes < kept.to;
+  auto& all = kept_[index_of(request.collective)];
+  const auto found = std::ranges::find_if(all, [&](const auto& kept) {
+    return kept->rule == rule && kept->filed == filed && kept->fallback_allowed == request.fallback_allowed &&
+           kept->op_properties == properties && (kept->root < 0 || kept->root == request.root) &&
+           kept->from <= request.bytes && request.bytes < kept->to;
   });
-  if (found != all.end()) return found->decision;
-  Kept kept = decided(request, rule, filed);
-  kept.rule = rule;
-  kept.filed = filed;
-  kept.fallback_allowed = request.fallback_allowed;
-  kept.op_properties = properties;
-  if (all.size() >= k_most_kept) all.pop_front();
-  return all.emplace_back(std::move(kept)).decision;
+  if (found != all.end()) return (*found)->decision;
+  auto kept = std::make_unique<Kept>(decided(request, rule, filed));
+  kept->rule = rule;
+  kept->filed = filed;
+  kept->fallback_allowed = request.fallback_allowed;
+  kept->op_properties = properties;
+  if (all.size() >= k_most_kept) all.erase(all.begin());
+  return all.emplace_back(std::move(kept))->decision;
 }
 
 // A parameter goes before a rule, a rule before schedules of folders, those before the model.
@@ -216,7 +224,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     }
   }
   const Choice& chosen = chooser_->choose(request);
-  say_decision(request, chosen.name, fmt::format("model, predicted {:.3g} us", chosen.seconds * 1e6));
+  say_prediction(request, chosen, "model");
   kept.from = chosen.from;
   kept.to = chosen.to;
   kept.decision = {chosen.algorithm, nullptr, chosen.options, chosen.name};
@@ -235,7 +243,7 @@ Decision Selector::decided_by(const Forced& choice, const std::string& source, c
     decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, chosen.excluded));
     return {nullptr, nullptr, {}, chosen.name};
   }
-  say_decision(request, chosen.name, fmt::format("{}, predicted {:.3g} us", source, chosen.seconds * 1e6));
+  say_prediction(request, chosen, source);
   return {chosen.algorithm, nullptr, chosen.options, chosen.name};
 }
 
@@ -316,6 +324,11 @@ void Selector::say_decision(const Request& request, const std::string& what, con
   if (!voice_.heard(1)) return;
   voice_.say(1, fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({})", name(request.collective), request.bytes,
                             ranks_, nodes(), what, source));
+}
+
+void Selector::say_prediction(const Request& request, const Choice& chosen, const std::string& source) const {
+  if (voice_.heard(1))
+    say_decision(request, chosen.name, fmt::format("{}, predicted {:.3g} us", source, chosen.seconds * 1e6));
 }
 
 std::size_t Selector::memory_bytes() const {

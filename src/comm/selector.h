@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -82,6 +81,7 @@ class Selector {
   std::optional<Decision> decided_by_folder(const Request& request);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
   const Rule* matching_rule(const Request& request) const;
+  void say_prediction(const Request& request, const Choice& chosen, const std::string& source) const;
   void say_decision(const Request& request, const std::string& what, const std::string& source) const;
 
   const Settings& settings_;
@@ -97,7 +97,7 @@ class Selector {
   ScheduleFiles files_;
   FiledSchedules filed_;
   std::optional<Rules> rules_;
-  std::array<std::deque<Kept>, k_collectives> kept_;
+  std::array<std::vector<std::unique_ptr<Kept>>, k_collectives> kept_;
 };
 
 /// Why a schedule file may not serve the request; empty: it may.

@@ -22,6 +22,7 @@ void grow(std::vector<T>& v, std::size_t size) {
 
 void Execution::prepare(const Bound& of) {
   grow(line_requests_, std::max(of.line_messages_, 1u));
+  if (of.is_line_) return;
   const Frame& frame = *of.frame_;
   const std::size_t count = frame.instances_.size();
   const auto instances = [&](Action action) { return frame.actions_[static_cast<std::size_t>(action)]; };
@@ -194,10 +195,10 @@ void Execution::issue(std::uint32_t index) noexcept {
     long_messages_[instance.parts] = {0, 0, 0, {sends ? instance.source : instance.target, 0}};
     return issue_parts(index);
   }
-  std::byte* message = staged_at(instance);
-  if (instance.staging == Frame::k_none) {
-    message = at(frame_->pieces_[sends ? instance.source : instance.target]);
-  } else if (sends) {
+  const bool staged = instance.staging != Frame::k_none;
+  std::byte* const message =
+      staged ? staged_at(instance) : at(frame_->pieces_[sends ? instance.source : instance.target]);
+  if (staged && sends) {
     Spot first{instance.source, 0};
     collect(first, message, bytes);
   }
