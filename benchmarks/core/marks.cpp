@@ -57,7 +57,7 @@ void add_memory(std::vector<Mark>& all) {
   Case gathered = case_of(What::held, "allgather", "auto", 4096, k_MiB / 16);
   gathered.ranks_per_node = 64;  // fewer to a node leave it to others, or take what holds less
   all.push_back({"allgather 64 KiB, P=4096, auto: held", gathered, Reading::held, 16 * k_MB});
-  all.push_back({"allgather 64 KiB, P=4096, auto: bound in", gathered, Reading::us, 30 * k_ms});
+  all.push_back({"allgather 64 KiB, P=4096, auto: bound in", gathered, Reading::beyond_same, 30 * k_ms});
   all.push_back({"alltoall tra, 16 MB x 16: held", case_of(What::held, "alltoall", "tra", 16, 16 * k_MiB),
                  Reading::held, Figures::k_none});
 }

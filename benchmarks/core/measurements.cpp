@@ -157,7 +157,10 @@ Figures held(const Case& one) {
   session.world().write_received(false);
   comm = session.comm();
   session.run(comm.get(), small);
+  session.forget_buffers();
   figures.us = us_of([&] { session.run(comm.get(), session.call()); });
+  session.forget_buffers();
+  figures[Figure::same_us] = us_of([&] { session.run(comm.get(), session.call()); });
   return figures;
 }
 

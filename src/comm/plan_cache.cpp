@@ -54,21 +54,28 @@ std::shared_ptr<SharedPlan> PlanCache::plan(const PlanKey& key, const Make& make
   const auto entry = entries_.emplace(key, Entry{made, {}}).first;
   uses_.push_front(&entry->first);
   entry->second.use = uses_.begin();
+  new_ops_ += made->program().size();
   make_room();
   return made;
 }
 
+void PlanCache::forget_oldest() {
+  const auto oldest = entries_.find(*uses_.back());
+  uses_.pop_back();
+  entries_.erase(oldest);
+}
+
 // The last one made stays, however large it is.
 void PlanCache::make_room() {
+  if (entries_.size() > k_most_plans) forget_oldest();
+  // Adding up takes a look at all of them.
+  if (++new_plans_ < 64 && new_ops_ < k_many_ops) return;
+  new_plans_ = new_ops_ = 0;
   std::size_t bytes = 0;
-  const bool many = entries_.size() > k_most_plans;
-  if (!many && entries_.size() % 16 != 0) return;  // adding up takes a look at all of them
   for (const auto& [key, entry] : entries_) bytes += entry.plan->memory_bytes();
-  while (entries_.size() > 1 && (entries_.size() > k_most_plans || bytes > k_most_bytes)) {
-    const auto oldest = entries_.find(*uses_.back());
-    bytes -= std::min(bytes, oldest->second.plan->memory_bytes());
-    uses_.pop_back();
-    entries_.erase(oldest);
+  while (entries_.size() > 1 && bytes > k_most_bytes) {
+    bytes -= std::min(bytes, entries_.at(*uses_.back()).plan->memory_bytes());
+    forget_oldest();
   }
 }
 

@@ -66,8 +66,12 @@ class PlanCache {
     std::list<const PlanKey*>::iterator use;
   };
   void make_room();
+  void forget_oldest();
+
+  static constexpr std::size_t k_many_ops = 16384;
 
   std::mutex mutex_;
+  std::size_t new_plans_ = 0, new_ops_ = 0;  // since memory was added up
   std::unordered_map<PlanKey, Entry, PlanKeyHash> entries_;
   std::list<const PlanKey*> uses_;  // last used first
 };

@@ -191,9 +191,7 @@ void Plan::find_hazards() {
 }
 
 std::size_t Plan::memory_bytes() const {
-  std::size_t runs = 0;
-  for (std::size_t i = 0; i < size(); ++i) runs += program_->op(i).source.size() + program_->op(i).target.size();
-  return sizeof(*this) + size() * 32 + runs * sizeof(Run) + stretches_.capacity() * sizeof(PlacedRun) +
+  return sizeof(*this) + size() * 32 + stretches_.size() * sizeof(Run) + stretches_.capacity() * sizeof(PlacedRun) +
          (first_stretch_.capacity() + successors_.capacity() + first_successor_.capacity() + waits_.capacity() +
           next_with_peer_.capacity()) *
              4;
