@@ -103,7 +103,8 @@ int Lane::recv(void* data, std::size_t bytes, ucp_tag_t tag, const LaneEndpoint*
   return started(ucp_tag_recv_nbx(worker_, data, bytes, tag, ~ucp_tag_t{0}, &parameters), from, true, request);
 }
 
-// An endpoint that has failed has nothing more to send.
+// An endpoint that has failed has nothing more to send. Of the whole worker, although others' messages go with it: UCX
+// flushes a single endpoint by asking its peer (seen with TCP and UCX 1.13), who may be waiting in MPI for this rank.
 int Lane::settle(void** request) {
   const ucp_request_param_t parameters{};
   const std::lock_guard lock(mutex_);
