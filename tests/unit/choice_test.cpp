@@ -127,6 +127,47 @@ TEST(Choice, pairwise_takes_a_latency_for_every_round) {
   EXPECT_LT(named(all, "linear").seconds, 63 * machine.latency_network);
 }
 
+// The root of a chain is done after one step, the call is not.
+TEST(Choice, a_chain_of_ranks_costs_its_length) {
+  const Machine machine;
+  Chooser chooser(1024, on_nodes(1024, 8), machine, {});
+  for (const Collective collective : {Collective::bcast, Collective::reduce}) {
+    const auto all = chooser.candidates({collective, 0, 8, true, true});
+    for (const char* const chain : {"bucket", "hamiltonian"}) {
+      EXPECT_GE(named(all, chain).seconds, 1023 * machine.latency_node) << name(collective);
+    }
+    EXPECT_LT(all.front().seconds, 40e-6) << all.front().name;
+  }
+}
+
+TEST(Choice, what_a_root_receives_costs_as_much_as_what_it_sends) {
+  const Machine machine;
+  constexpr std::size_t k_bytes = 65536;
+  Chooser chooser(256, on_nodes(256, 1), machine, {});
+  for (const char* const algorithm : {"linear", "binomial"}) {
+    const double gather = named(chooser.candidates({Collective::gather, 0, k_bytes, true, true}), algorithm).seconds;
+    const double scatter = named(chooser.candidates({Collective::scatter, 0, k_bytes, true, true}), algorithm).seconds;
+    EXPECT_GE(gather, 255 * k_bytes / machine.bandwidth_network) << algorithm;
+    EXPECT_NEAR(gather / scatter, 1, 0.1) << algorithm;
+  }
+}
+
+TEST(Choice, what_is_not_priced_could_not_have_won) {
+  for (const int per_node : {1, 8}) {
+    Chooser chooser(192, on_nodes(192, per_node), {}, {});
+    for (int c = 0; c < k_collectives; ++c) {
+      for (const std::size_t bytes : {8u, 700u, 20000u, 1u << 20}) {
+        Request request{static_cast<Collective>(c), 0, bytes, true, true};
+        request.fallback_allowed = false;
+        Chooser lazy(192, on_nodes(192, per_node), {}, {});
+        const Candidate first = chooser.candidates(request).front(), chosen = lazy.choose(request);
+        EXPECT_EQ(chosen.name, first.name) << name(request.collective) << " " << bytes;
+        EXPECT_EQ(chosen.seconds, first.seconds);
+      }
+    }
+  }
+}
+
 TEST(Choice, more_messages_than_the_window_wait_for_those_before) {
   Machine narrow, wide;
   narrow.window = 2;
