@@ -75,10 +75,11 @@ void Frame::append_pieces(std::span<const PlacedRun> stretches, const Slice& sli
     const std::size_t first = slice.slot_offset(stretch.first);
     const std::size_t bytes = slice.slot_offset(stretch.first + stretch.count) - first;
     const std::size_t origin = stretch.origin == stretch.first ? first : slice.slot_offset(stretch.origin);
+    if (bytes == 0) continue;
     if (plan_->options().compact)
       append(Buffer::scratch, scratch + static_cast<std::size_t>(stretch.unit) * slice.unit_bytes() + first - origin,
              bytes);
-    else if (bytes > 0)
+    else
       append(Buffer::scratch, scratch + first, bytes);
   }
 }
