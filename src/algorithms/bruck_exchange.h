@@ -106,6 +106,9 @@ void add_bruck_rounds(ProgramBuilder& program, Rank size, const std::vector<Bruc
                       Step before, Chunk scratch) {
   BruckTransit transit(size, rounds, traffic, scratch);
   BruckMessages sent, received;
+  std::size_t bundles = 0;
+  for (const BruckRound& round : rounds) bundles += round.distances.size();
+  program.reserve(2 * rounds.size() + 1, 2 * bundles + 1);
   for (std::size_t number = 0; number < rounds.size(); ++number) {
     const BruckRound& round = rounds[number];
     sent.clear();

@@ -11,7 +11,7 @@ namespace colltopo {
 namespace {
 
 constexpr double k_near = 1.1;     // times the best count: within what packing and placement may turn round
-constexpr std::size_t k_most = 4;  // of a row
+constexpr std::size_t k_most = 3;  // of a row
 
 double estimate(const Counted& counted, const Terrain& terrain, const Machine& machine, double bytes) {
   const bool network = terrain.nodes->groups() > 1;

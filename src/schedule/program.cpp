@@ -219,8 +219,8 @@ ProgramBuilder& ProgramBuilder::add(const Op& like, RunList source, RunList targ
 }
 
 ProgramBuilder& ProgramBuilder::reserve(std::size_t ops, std::size_t runs) {
-  program_.ops_.reserve(ops);
-  program_.runs_.reserve(runs);
+  program_.ops_.reserve(program_.ops_.size() + ops);
+  program_.runs_.reserve(program_.runs_.size() + runs);
   return *this;
 }
 
