@@ -32,8 +32,9 @@ typedef struct mca_coll_topo_previous_t {
 #undef MCA_COLL_TOPO_PREVIOUS
 } mca_coll_topo_previous_t;
 
-/* The last call that colltopo declined, by all that decides: an equal one is declined again, and need not be asked
- * about. */
+/* A call that colltopo declined, by all that decides: an equal one is declined again, and need not be asked about. The
+ * last few of a collective are known. */
+enum { MCA_COLL_TOPO_DECLINED = 3 };
 typedef struct mca_coll_topo_declined_t {
     size_t bytes; /* 0: none yet */
     size_t element_size;
@@ -63,7 +64,7 @@ typedef struct mca_coll_topo_module_t {
     bool abandoned;             /* a message of the last call was given up and may still arrive */
     size_t *counts;             /* reduce_scatter's, one per rank; NULL until needed */
     struct shell_memory memory; /* packed data of derived datatypes */
-    mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES];
+    mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES][MCA_COLL_TOPO_DECLINED];
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
     mca_coll_topo_wrong_t wrong[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;

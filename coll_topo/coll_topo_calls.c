@@ -25,14 +25,15 @@ static inline int mca_coll_topo_ready(mca_coll_topo_module_t *module)
 static inline bool mca_coll_topo_was_declined(mca_coll_topo_module_t *topo, int collective, size_t bytes,
                                               size_t element_size, int root, int op_properties)
 {
-    const mca_coll_topo_declined_t *last = &topo->declined[collective];
-
-    if (bytes != last->bytes || 0 == bytes || element_size != last->element_size || root != last->root
-        || op_properties != last->op_properties) {
-        return false;
+    for (int i = 0; i < MCA_COLL_TOPO_DECLINED; ++i) {
+        const mca_coll_topo_declined_t *call = &topo->declined[collective][i];
+        if (bytes == call->bytes && 0 != bytes && element_size == call->element_size && root == call->root
+            && op_properties == call->op_properties) {
+            colltopo_passed_on(topo->collectives);
+            return true;
+        }
     }
-    colltopo_passed_on(topo->collectives);
-    return true;
+    return false;
 }
 
 /* What is rare in a call's end: it was declined, or went wrong. */
@@ -43,7 +44,9 @@ static __attribute__((noinline, cold)) int mca_coll_topo_look_at(mca_coll_topo_m
         return mca_coll_topo_error(rc);
     }
     if (topo->serving) {
-        topo->declined[collective] = *call;
+        mca_coll_topo_declined_t *all = topo->declined[collective];
+        memmove(all + 1, all, (MCA_COLL_TOPO_DECLINED - 1) * sizeof(*all));
+        all[0] = *call;
     }
     return rc;
 }

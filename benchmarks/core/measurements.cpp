@@ -36,6 +36,7 @@ Figures new_size(const Case& one) {
   constexpr std::size_t k_step = 8;
   const long sizes = one.calls > 0 ? one.calls : k_sizes;
   Session session(one, one.bytes + static_cast<std::size_t>(sizes) * k_step);
+  session.touch_buffers();
   const OwnComm comm = session.comm();
   session.run(comm.get(), session.call());
   Figures figures;

@@ -96,6 +96,11 @@ double Session::us_per_call(colltopo_comm* comm, const colltopo_call& call) cons
   return median(std::move(blocks));
 }
 
+void Session::touch_buffers() const {
+  input_.touch();
+  output_.touch();
+}
+
 void Session::forget_buffers() const {
   input_.forget();
   output_.forget();

@@ -47,6 +47,7 @@ class Session {
 
   MadeUpRank& world() { return world_; }
   /// Gives back what calls have written there.
+  void touch_buffers() const;
   void forget_buffers() const;
 
  private:
