@@ -50,7 +50,7 @@ Program scatter_along(const Shape& shape, Rank rank, const Branch& branch) {
     } else {
       runs.push_back({Buffer::scratch, (child.first - 1) * c, child.count * c});
     }
-    program.step(child.step).send(std::move(runs), child.peer);
+    program.step(child.step).send(runs, child.peer);
   }
   return std::move(program).build();
 }

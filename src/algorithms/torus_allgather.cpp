@@ -203,6 +203,7 @@ std::vector<Chunk> places_in_vector(const Shape& shape, const Torus& torus, Dime
   };
   const int dimensions = torus.dimensions();
   std::vector<std::vector<std::uint32_t>> codes;
+  codes.reserve(static_cast<std::size_t>(dimensions));
   for (int d = 0; d < dimensions; ++d) codes.push_back(places(torus.side(d)));
   std::vector<Chunk> place(static_cast<std::size_t>(shape.ranks) * static_cast<std::size_t>(shape.chunks));
   std::vector<Block> blocks(static_cast<std::size_t>(shape.ranks));
@@ -230,7 +231,10 @@ std::vector<Chunk> places_in_vector(const Shape& shape, const Torus& torus, Dime
     std::sort(blocks.begin(), blocks.end(),
               [](const Block& a, const Block& b) { return a.key != b.key ? a.key < b.key : a.rank < b.rank; });
     Chunk next = port * shape.ranks;
-    for (const Block& block : blocks) place[static_cast<std::size_t>(block.rank * shape.chunks + port)] = next++;
+    for (const Block& block : blocks) {
+      const Chunk chunk = block.rank * shape.chunks + port;
+      place[static_cast<std::size_t>(chunk)] = next++;
+    }
   }
   return place;
 }

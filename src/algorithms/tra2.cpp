@@ -199,7 +199,7 @@ Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
     own_input.push_back({Buffer::input, parcel.destination, 1});
     own_place.push_back({Buffer::scratch, parcel.first + here.place, 1});
   }
-  program.copy(std::move(own_input), std::move(own_place));
+  program.copy(own_input, own_place);
 
   add_bruck_rounds(program, here.size, bruck_rounds(here.size, radices.intra), WithinGroup(here, outbound), 0,
                    outbound.slots);
