@@ -85,7 +85,7 @@ class Reversal {
         arrivals_[static_cast<std::size_t>(c)] = -1;
       }
     }
-    program_.send(std::move(source), op.peer, op.lane);
+    program_.send(source, op.peer, op.lane);
   }
 
   void receive_and_reduce(const Op& op) {
@@ -109,7 +109,7 @@ class Reversal {
       });
       for (Chunk c = x.first; c < x.first + x.count; ++c) ++arrivals_[static_cast<std::size_t>(c)];
     }
-    program_.recv(std::move(arriving), op.peer, op.lane);
+    program_.recv(arriving, op.peer, op.lane);
 
     // One op for each kind of place, however scattered the chunks are.
     struct Reduction {
@@ -129,7 +129,7 @@ class Reversal {
       }
     }
     for (Reduction* reduction : {&into_own, &into_fresh, &into_partial}) {
-      program_.reduce(std::move(reduction->source), std::move(reduction->target));
+      program_.reduce(reduction->source, reduction->target);
     }
   }
 
@@ -210,9 +210,9 @@ Program both_halves(const Program& backward, const Program& forward, const Run& 
     for (const Run& run : op.action == Action::send ? op.source : op.target) runs.push_back(in_vector(from, rank, run));
     program.step(steps + op.step);
     if (op.action == Action::send)
-      program.send(std::move(runs), op.peer, op.lane);
+      program.send(runs, op.peer, op.lane);
     else
-      program.recv(std::move(runs), op.peer, op.lane);
+      program.recv(runs, op.peer, op.lane);
   }
   return std::move(program).build();
 }
@@ -314,9 +314,9 @@ Program bcast_from(const Program& allgather, Rank root) {
     }
     program.step(op.step);
     if (op.action == Action::send)
-      program.send(std::move(runs), op.peer, op.lane);
+      program.send(runs, op.peer, op.lane);
     else
-      program.recv(std::move(runs), op.peer, op.lane);
+      program.recv(runs, op.peer, op.lane);
   }
   return std::move(program).build();
 }
