@@ -1,5 +1,6 @@
-// What fmt's shared library holds, compiled once and linked into what needs it: that library would bring the C++ runtime
-// into every C program that loads the component, and compiling all of it in every file takes three quarters of a build.
+// What fmt's shared library holds, compiled once and linked into what needs it: that library would bring the C++
+// runtime into every C program that loads the component, and compiling all of it in every file takes three quarters of
+// a build.
 //
 // fmt is made here as for programs that use its headers alone, whose functions are inline: an address taken has one
 // emitted. The list is what files that leave them out ask for; what were missing would not link.

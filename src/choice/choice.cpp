@@ -20,7 +20,8 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_lead = 0.95;  // of the previous component's time, that a candidate must stay below
+constexpr double k_behind = 1.3;  // times the best, by its count: no price would turn that round
+constexpr double k_lead = 0.95;   // of the previous component's time, that a candidate must stay below
 
 // What a decision depends on besides the chooser.
 struct Key {
@@ -188,11 +189,15 @@ struct Chooser::State {
     return played.back().variant;
   }
 
-  // Nothing: not a candidate.
-  std::optional<Candidate> fallback(const Request& request, std::size_t bytes) {
+  std::vector<Part> parts_of(const Request& request, std::size_t bytes) const {
+    return parts_of_previous(request.previous, request.collective, terrain.nodes->ranks(), terrain.nodes->groups(),
+                             terrain.nodes->largest(), bytes);
+  }
+
+  // Nothing: not a candidate. What by its count alone is clearly behind `best` seconds needs no programs.
+  std::optional<Candidate> fallback(const Request& request, std::size_t bytes, double best) {
     if (!request.fallback_allowed) return std::nullopt;
-    const std::vector<Part> parts = parts_of_previous(request.previous, request.collective, terrain.nodes->ranks(),
-                                                      terrain.nodes->groups(), terrain.nodes->largest(), bytes);
+    const std::vector<Part> parts = parts_of(request, bytes);
     if (parts.empty()) return std::nullopt;
     Machine unbounded = machine;  // no window of ours
     unbounded.window = std::numeric_limits<int>::max();
@@ -200,7 +205,10 @@ struct Chooser::State {
     std::string names;
     for (const Part& part : parts) {
       Variant& variant = variant_of_part(part);
-      candidate.seconds += variant.seconds(terrain_of(part.level), unbounded, static_cast<std::size_t>(part.bytes));
+      const auto size = static_cast<std::size_t>(part.bytes);
+      const Terrain& there = terrain_of(part.level);
+      const double counted = variant.counted ? variant.counted_seconds(there, unbounded, size) : 0;
+      candidate.seconds += counted > k_behind * best ? counted : variant.seconds(there, unbounded, size);
       names += (names.empty() ? "" : " + ") + variant.name;
     }
     candidate.name = fmt::format("fallback (priced as {})", names);
@@ -242,9 +250,10 @@ struct Chooser::State {
 
   Candidate decided(const Request& request, std::size_t bytes) {
     Candidate unknown{nullptr, {}, "fallback", 0, ""};
-    std::optional<Candidate> left = fallback(request, bytes);
-    if (request.fallback_allowed && !left) return unknown;
+    if (request.fallback_allowed && parts_of(request, bytes).empty()) return unknown;
     Candidate best = cheapest(variants(request.collective), request, bytes);
+    std::optional<Candidate> left =
+        fallback(request, bytes, best.excluded.empty() ? best.seconds : std::numeric_limits<double>::infinity());
     if (left && (!best.excluded.empty() || best.seconds >= k_lead * left->seconds)) return *std::move(left);
     return best.excluded.empty() ? best : unknown;
   }
@@ -280,7 +289,8 @@ std::vector<Candidate> Chooser::candidates(const Request& request) {
   for (Variant* const variant :
        worth_a_price(state_->variants(request.collective), state_->terrain, state_->machine, bytes))
     all.push_back(state_->candidate_of(*variant, request, bytes));
-  if (auto fallback = state_->fallback(request, bytes)) all.push_back(*std::move(fallback));
+  if (auto fallback = state_->fallback(request, bytes, std::numeric_limits<double>::infinity()))
+    all.push_back(*std::move(fallback));
   std::ranges::stable_sort(all, better);
   return all;
 }

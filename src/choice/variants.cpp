@@ -1,6 +1,6 @@
 // Which variants are worth their programs. A row may count what a rank has to send (Fan et al., Propositions 1 to 4);
 // that times the machine's parameters is no price, but it orders variants of one row well enough to leave out those
-// that are clearly behind.
+// that are clearly behind, and a previous component that is.
 
 #include "choice/variants.h"
 
@@ -11,19 +11,19 @@ namespace colltopo {
 namespace {
 
 constexpr double k_near = 1.1;     // times the best count: within what packing and placement may turn round
-constexpr std::size_t k_most = 3;  // of a row
+constexpr std::size_t k_most = 2;  // of a row
 
-double estimate(const Counted& counted, const Terrain& terrain, const Machine& machine, double bytes) {
+}  // namespace
+
+double Variant::counted_seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) const {
   const bool network = terrain.nodes->groups() > 1;
   const double latency_between = network ? machine.latency_network : machine.latency_node;
   const double rate_between = network ? machine.bandwidth_network / terrain.nodes->largest() : machine.bandwidth_node;
-  const double shards = counted.shards_within + counted.shards_between;
-  return counted.rounds_within * machine.latency_node + counted.rounds_between * latency_between +
-         bytes * (counted.shards_within / machine.bandwidth_node + counted.shards_between / rate_between +
-                  2 * shards / machine.bandwidth_copy);
+  const double shards = counted->shards_within + counted->shards_between;
+  return counted->rounds_within * machine.latency_node + counted->rounds_between * latency_between +
+         static_cast<double>(bytes) * (counted->shards_within / machine.bandwidth_node +
+                                       counted->shards_between / rate_between + 2 * shards / machine.bandwidth_copy);
 }
-
-}  // namespace
 
 double Variant::seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) {
   if (profiles_.empty()) {
@@ -74,11 +74,10 @@ std::vector<Variant> variants_of(const Algorithm& algorithm, Collective collecti
 std::vector<Variant*> worth_a_price(std::span<Variant> all, const Terrain& terrain, const Machine& machine,
                                     std::size_t bytes) {
   std::vector<Variant*> worth;
-  const auto size = static_cast<double>(bytes);
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {  // of one row
     std::vector<double> estimates;
     for (end = begin; end < all.size() && all[end].algorithm == all[begin].algorithm; ++end)
-      estimates.push_back(all[end].counted ? estimate(*all[end].counted, terrain, machine, size) : 0);
+      estimates.push_back(all[end].counted ? all[end].counted_seconds(terrain, machine, bytes) : 0);
     std::vector<double> sorted(estimates);
     std::ranges::sort(sorted);
     const double most = std::min(k_near * sorted.front(), sorted[std::min(k_most, sorted.size()) - 1]);

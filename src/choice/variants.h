@@ -23,6 +23,8 @@ struct Variant {
 
   /// The price, `bytes` as in Request. The first one makes and reads programs.
   double seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes);
+  /// What the row's count times the machine's parameters gives: no price, but it orders variants of a row.
+  double counted_seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) const;
   /// No price is below it.
   double least_seconds(const Machine& machine) const;
 
