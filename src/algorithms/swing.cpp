@@ -59,7 +59,7 @@ Rank met_before(Rank others, int steps, int step) {
   return met;
 }
 
-RingSteps swing_ring(Rank side, Rank coordinate) {
+RingSteps made_swing_ring(Rank side, Rank coordinate) {
   const Rank even = side - side % 2;
   Held held(even);
   RingSteps ring(static_cast<std::size_t>(held.steps()));
@@ -80,6 +80,17 @@ RingSteps swing_ring(Rank side, Rank coordinate) {
     }
   }
   return ring;
+}
+
+// Made once for programs of one place that follow each other: a bcast from every root asks for the same.
+RingSteps swing_ring(Rank side, Rank coordinate) {
+  struct Made {
+    Rank side = 0, coordinate = 0;
+    RingSteps ring;
+  };
+  thread_local Made last;
+  if (last.side != side || last.coordinate != coordinate) last = {side, coordinate, made_swing_ring(side, coordinate)};
+  return last.ring;
 }
 
 // What coordinate 0 gathers, in the order of the tree of pairs: with a power of two the sets that are handed over in a
