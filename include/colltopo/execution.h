@@ -129,7 +129,7 @@ class Execution {
   void fail(int code) noexcept;
 
   const Bound* bound_ = nullptr;
-  const Frame* frame_ = nullptr;  // the bound's
+  const Frame* frame_ = nullptr;  // the bound's, unless it is a line
   std::size_t unit_ = 1;
   Transport* transport_ = nullptr;
   Call call_;

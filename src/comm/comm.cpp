@@ -303,6 +303,8 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
   if (made->one_buffer) join_buffers(plan, call, *made);
   count(*made, call);
   execution_.prepare(*made->bound);
+  made->is_small = made->bound->arena_bytes() <= k_small && made->copied_bytes == 0 && !made->on_lanes;
+  if (made->is_small && small_.data() == nullptr) small_ = Arena::Block(k_small);
   plan.ready.insert(plan.ready.begin(), std::move(made));
   return *plan.ready.front();
 }
@@ -356,13 +358,20 @@ inline int Comm::run_ready(Collective collective, const colltopo_call& call, Rea
   }
   transport_.serve(collective);
   Transport& transport = ready.on_lanes ? static_cast<Transport&>(*lanes_.transport()) : transport_;
-  const int code = ready.bound->arena_bytes() + ready.copied_bytes == 0 && !ready.on_lanes
-                       ? execution_.run(*ready.bound, transport, nullptr, bound)
-                       : run_with_memory(collective, transport, bound, ready);
+  const int code = ready.is_small ? execution_.run(*ready.bound, transport, small_.data(), bound)
+                                  : run_with_memory(collective, transport, bound, ready);
+  if (code != 0 && ready.is_small) [[unlikely]]
+    replace_small();
   ready.tally.ran();
   if (voice_.heard(2)) [[unlikely]]
     say_call(collective, call, ready);
   return code;
+}
+
+void Comm::replace_small() {
+  if (!execution_.gave_up()) return;
+  keep_for_ever(std::move(small_));
+  small_ = Arena::Block(k_small);
 }
 
 int Comm::run_with_memory(Collective, Transport& transport, const Call& call, Ready& ready) {
@@ -407,7 +416,8 @@ void Comm::say_call(Collective collective, const colltopo_call& call, const Read
 }
 
 std::size_t Comm::memory_bytes() const {
-  std::size_t bytes = sizeof(*this) + selector_.memory_bytes() + arena_.idle_bytes() + execution_.memory_bytes();
+  std::size_t bytes =
+      sizeof(*this) + selector_.memory_bytes() + arena_.idle_bytes() + small_.bytes() + execution_.memory_bytes();
   for (const auto& [key, served] : served_)
     bytes += sizeof(key) + sizeof(served) + served.plan->memory_bytes() + served.ready.size() * sizeof(Ready);
   return bytes;

@@ -47,6 +47,7 @@ class Comm {
     bool output_in_input = false;  // at `offset` bytes, or the input in the output
     std::size_t offset = 0;
     bool on_lanes = false;  // by endpoints of our own
+    bool is_small = false;  // needs k_small bytes at most, and nothing else than to run
   };
   /// A plan, and the sizes that it was used at last.
   struct Served {
@@ -70,6 +71,7 @@ class Comm {
   };
   static constexpr std::size_t k_recent = 8;  // per collective
   static constexpr std::size_t k_most_plans = 64;
+  static constexpr std::size_t k_small = 4096;  // bytes
   static constexpr std::size_t k_most_sizes = 8;
 
   static std::size_t recent_place(const colltopo_call& call) noexcept;
@@ -89,6 +91,7 @@ class Comm {
   bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
   int run_other(Collective collective, const colltopo_call& call);
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
+  void replace_small();
   int run_with_memory(Collective collective, Transport& transport, const Call& call, Ready& ready);
   void count(Ready& ready, const colltopo_call& call) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
@@ -108,6 +111,7 @@ class Comm {
   std::unordered_map<PlanKey, Served, PlanKeyHash> served_;
   unsigned long long clock_ = 0;
   Arena arena_;
+  Arena::Block small_;   // for calls that need no more, which lease nothing
   Execution execution_;  // of blocking calls, which come one after the other
   Fallbacks fallbacks_;
 };
