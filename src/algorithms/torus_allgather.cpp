@@ -207,23 +207,25 @@ std::vector<Chunk> places_in_vector(const Shape& shape, const Torus& torus, Dime
   for (int d = 0; d < dimensions; ++d) codes.push_back(places(torus.side(d)));
   std::vector<Chunk> place(static_cast<std::size_t>(shape.ranks) * static_cast<std::size_t>(shape.chunks));
   std::vector<Block> blocks(static_cast<std::size_t>(shape.ranks));
+  std::vector<std::uint64_t> code(static_cast<std::size_t>(dimensions));  // of a rank's coordinates
   for (Chunk port = 0; port < shape.chunks; ++port) {
     const int first = dimensions == 0 ? 0 : port % dimensions;
     std::vector<Turn> turns = turns_of(order, steps, first);
     std::reverse(turns.begin(), turns.end());
     for (Rank rank = 0; rank < shape.ranks; ++rank) {
-      const auto code = [&](int d) -> std::uint64_t {
+      for (int d = 0; d < dimensions; ++d) {
         const Rank side = torus.side(d), coordinate = torus.coordinate(rank, d);
         const Rank plain = port >= dimensions ? mirror(side, coordinate) : coordinate;
-        return codes[static_cast<std::size_t>(d)][static_cast<std::size_t>(plain)];
-      };
+        code[static_cast<std::size_t>(d)] = codes[static_cast<std::size_t>(d)][static_cast<std::size_t>(plain)];
+      }
       std::uint64_t key = 0;
       if (order == DimensionOrder::alternating) {
-        for (const Turn& turn : turns) key = key << 1 | (code(turn.dimension) >> turn.ring_step & 1);
+        for (const Turn& turn : turns)
+          key = key << 1 | (code[static_cast<std::size_t>(turn.dimension)] >> turn.ring_step & 1);
       } else {
         for (int i = 0; i < dimensions; ++i) {
           const int d = (first + i) % dimensions;
-          key = key << log2_ceiling(torus.side(d)) | code(d);
+          key = key << log2_ceiling(torus.side(d)) | code[static_cast<std::size_t>(d)];
         }
       }
       blocks[static_cast<std::size_t>(rank)] = {key, rank};
