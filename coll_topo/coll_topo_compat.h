@@ -56,12 +56,14 @@ typedef const int *mca_coll_topo_counts_t;
 #    define MCA_COLL_TOPO_CUDA 0
 #endif
 
-/* Info values are counted strings since 5.0. */
+/* Info keys and values are counted strings since 5.0. */
 #if defined(__has_include) && __has_include("opal/class/opal_cstring.h")
 #    include "opal/class/opal_cstring.h"
 #    define MCA_COLL_TOPO_INFO_STRINGS 1
+#    define MCA_COLL_TOPO_INFO_KEY(entry) ((entry)->ie_key->string)
 #else
 #    define MCA_COLL_TOPO_INFO_STRINGS 0
+#    define MCA_COLL_TOPO_INFO_KEY(entry) ((entry)->ie_key)
 #endif
 
 /* Whether the communicator has an info key that begins so: a look at the few that it has, not at all that there are. */
@@ -78,7 +80,7 @@ static inline bool mca_coll_topo_has_info(ompi_communicator_t *comm, const char 
     OPAL_THREAD_LOCK(info->i_lock);
     OPAL_LIST_FOREACH(entry, &info->super, opal_info_entry_t)
     {
-        found = found || 0 == strncmp(prefix, entry->ie_key, length);
+        found = found || 0 == strncmp(prefix, MCA_COLL_TOPO_INFO_KEY(entry), length);
     }
     OPAL_THREAD_UNLOCK(info->i_lock);
     return found;

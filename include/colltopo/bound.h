@@ -149,12 +149,12 @@ class Bound {
   /// Memory that a run needs for scratch and for messages that are gathered or scattered.
   std::size_t arena_bytes() const { return arena_bytes_; }
   /// Messages and bytes that one run sends; the second form of them goes to each peer in turn.
-  std::size_t messages() const { return unit_ == 0 ? 0 : frame_->messages_; }
+  std::size_t messages() const { return frame_->messages_; }
   std::size_t bytes_sent() const { return frame_->bytes_sent_ * unit_; }
   template <class Visit>  // visit(Rank peer, std::size_t messages, std::size_t bytes)
   void for_each_send(const Visit& visit) const {
     for (const Instance& i : frame_->instances_) {
-      if (i.action == Action::send && i.bytes * unit_ > 0) visit(i.peer, frame_->parts_of(i), i.bytes * unit_);
+      if (i.action == Action::send && i.bytes > 0) visit(i.peer, frame_->parts_of(i), i.bytes * unit_);
     }
   }
   /// Bytes that it holds itself, and those of its frame unless that is in chunks, which others share.

@@ -91,7 +91,18 @@ class Execution {
     Spot spot;  // what is gathered or scattered next
   };
 
-  void set_bases(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept;
+  void set_bases(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept {
+    bound_ = &bound;
+    transport_ = &transport;
+    call_ = call;
+    // Sources are read through the same pointers; only output and scratch are ever written.
+    bases_[static_cast<std::size_t>(Buffer::input)] = const_cast<std::byte*>(call.input);
+    bases_[static_cast<std::size_t>(Buffer::output)] = call.output;
+    bases_[static_cast<std::size_t>(Buffer::scratch)] = arena;
+    status_ = 0;
+    line_at_ = 0;
+  }
+  bool progress_line() noexcept;
   template <bool blocking>
   bool advance_line() noexcept;
   template <bool blocking>

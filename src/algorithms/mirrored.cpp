@@ -61,11 +61,6 @@ RingSteps doubling_ring(Rank side, Rank coordinate) {
   return ring;
 }
 
-Step doubling_steps(Rank side) {
-  const Fold fold(side);
-  return log2_ceiling(fold.places()) + (fold.pairs() > 0 ? 2 : 0);
-}
-
 // Places by their lowest bits first; a folded coordinate beside its partner.
 std::vector<std::uint32_t> doubling_order(Rank side) {
   const Fold fold(side);
@@ -83,9 +78,9 @@ std::vector<std::uint32_t> doubling_order(Rank side) {
 }  // namespace
 
 Algorithm mirrored_algorithm() {
-  return torus_algorithm("mirrored",
-                         "recursive doubling on a torus, all ports by mirroring (De Sensi et al. 2024, 5.1)",
-                         DimensionOrder::alternating, doubling_ring, doubling_steps, doubling_order);
+  return torus_algorithm(
+      "mirrored", "recursive doubling on a torus, all ports by mirroring (De Sensi et al. 2024, 5.1)",
+      DimensionOrder::alternating, doubling_ring, [](Rank side) { return Fold(side).steps(); }, doubling_order);
 }
 
 }  // namespace colltopo

@@ -174,10 +174,7 @@ Program swing_latency(const Shape& shape, Rank rank, const AlgorithmOptions& opt
 Step steps(const Shape& shape, const AlgorithmOptions& options) {
   const Torus torus(shape, options);
   Step steps = 0;
-  for (int d = 0; d < torus.dimensions(); ++d) {
-    const Fold fold(torus.side(d));
-    steps += log2_ceiling(fold.places()) + (fold.pairs() > 0 ? 2 : 0);
-  }
+  for (int d = 0; d < torus.dimensions(); ++d) steps += Fold(torus.side(d)).steps();
   return steps;
 }
 

@@ -85,6 +85,8 @@ Fold::Fold(Rank side) {
   pairs_ = side - places_;
 }
 
+int Fold::steps() const { return log2_ceiling(places_) + (pairs_ > 0 ? 2 : 0); }
+
 std::vector<Turn> alternating_turns(const std::vector<int>& steps, int first) {
   const int dimensions = static_cast<int>(steps.size());
   const int longest = steps.empty() ? 0 : *std::max_element(steps.begin(), steps.end());

@@ -64,6 +64,8 @@ class Fold {
 
   Rank pairs() const { return pairs_; }
   Rank places() const { return places_; }  // a power of two
+  /// Of doubling among the places, with those that fold before and unfold behind.
+  int steps() const;
   bool paired(Rank coordinate) const { return coordinate < 2 * pairs_; }
   bool folded(Rank coordinate) const { return paired(coordinate) && coordinate % 2 == 1; }
   Rank partner(Rank coordinate) const { return coordinate ^ 1; }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <utility>
 
 #include "algorithms/from_allgather.h"
@@ -56,6 +57,12 @@ std::vector<Turn> turns_of(DimensionOrder order, const std::vector<int>& steps, 
   return turns;
 }
 
+// Of an allgather whose rings have these many steps.
+Step steps_in(DimensionOrder order, const std::vector<int>& ring_steps) {
+  if (order == DimensionOrder::alternating) return std::accumulate(ring_steps.begin(), ring_steps.end(), 0);
+  return ring_steps.empty() ? 0 : static_cast<Step>(ring_steps.size()) * *std::ranges::max_element(ring_steps);
+}
+
 class TorusAllgather {
  public:
   TorusAllgather(const Shape& shape, Rank rank, const Torus& torus, const RingAllgather& ring, DimensionOrder order)
@@ -76,11 +83,7 @@ class TorusAllgather {
       p.arrived.resize(p.held.size());
       ports_.push_back(std::move(p));
     }
-    if (order == DimensionOrder::alternating) {
-      for (const int n : steps) steps_ += n;
-    } else if (!steps.empty()) {
-      steps_ = dimensions * *std::max_element(steps.begin(), steps.end());
-    }
+    steps_ = steps_in(order, steps);
   }
 
   Step steps() const { return steps_; }
@@ -278,13 +281,9 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
   };
   row.steps = [order, count](const Shape& shape, const AlgorithmOptions& options) {
     const Torus torus(shape, options);
-    Step sum = 0, longest = 0;
-    for (int d = 0; d < torus.dimensions(); ++d) {
-      sum += count(torus.side(d));
-      longest = std::max(longest, count(torus.side(d)));
-    }
-    return steps_from_allgather(shape.collective,
-                                order == DimensionOrder::alternating ? sum : torus.dimensions() * longest);
+    std::vector<int> ring_steps;
+    for (int d = 0; d < torus.dimensions(); ++d) ring_steps.push_back(count(torus.side(d)));
+    return steps_from_allgather(shape.collective, steps_in(order, ring_steps));
   };
   row.describe = torus_description;
   row.properties = properties_of_derived;

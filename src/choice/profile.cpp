@@ -59,15 +59,15 @@ class Reader {
   Reader(const Shape& shape, const Terrain& terrain)
       : terrain_(terrain),
         chunk_(1.0 / shape.chunks),
-        links_(terrain.placement.dimensions),
-        links_arriving_(terrain.placement.dimensions) {}
+        out_(terrain.placement.dimensions),
+        in_(terrain.placement.dimensions) {}
 
   void read(const std::vector<Program>& programs, double ranks_per_program) {
     Step last = 0;
     for (const Program& program : programs) last = std::max(last, program.last_step());
     if (steps_.size() <= static_cast<std::size_t>(last)) steps_.resize(static_cast<std::size_t>(last) + 1);
-    links_.clear(last);
-    links_arriving_.clear(last);
+    out_.links.clear(last);
+    in_.links.clear(last);
     for (const Program& program : programs) {
       own_.assign(static_cast<std::size_t>(last) + 1, {});
       read(program, ranks_per_program);
@@ -75,7 +75,7 @@ class Reader {
     }
     for (Step step = 0; step <= last; ++step) {
       double& most = steps_[static_cast<std::size_t>(step)].shards_network;
-      most = std::max({most, links_.busiest(step), links_arriving_.busiest(step)});
+      most = std::max({most, out_.links.busiest(step), in_.links.busiest(step)});
     }
   }
 
@@ -96,59 +96,68 @@ class Reader {
  private:
   int node(Rank rank) const { return terrain_.placement.node_of[static_cast<std::size_t>(rank)]; }
 
-  // A link carries as much one way as the other in most steps; where a rank only receives, that is what counts.
+  /// A rank's messages of a step in one direction. Mostly the other carries as much; where a rank only receives, it
+  /// does not.
   struct OneWay {
     double messages_node = 0, messages_network = 0, shards_node = 0;
   };
+  struct Direction {
+    explicit Direction(const std::vector<int>& sides) : links(sides) {}
+    Links links;               // of the node, for all of its ranks
+    std::vector<OneWay> mine;  // [step]
+  };
+
+  void add(Direction& direction, const Op& op, double shards, double ranks_per_program, int from, int to) {
+    OneWay& way = direction.mine[static_cast<std::size_t>(op.step)];
+    if (from == to) {
+      way.messages_node += 1;
+      way.shards_node += shards;
+      return;
+    }
+    way.messages_network += 1;
+    double& hops = own_[static_cast<std::size_t>(op.step)].hops;
+    hops = std::max(hops, static_cast<double>(direction.links.add(op.step, ranks_per_program * shards, from, to)));
+  }
 
   void read(const Program& program, double ranks_per_program) {
     const int here = node(program.rank());
-    arriving_.assign(own_.size(), {});
+    for (Direction* const direction : {&out_, &in_}) direction->mine.assign(own_.size(), {});
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Op op = program.op(i);
       StepWork& mine = own_[static_cast<std::size_t>(op.step)];
-      const double shards = chunk_ * chunks_in(op.action == Action::recv ? op.target : op.source);
+      const auto runs = op.action == Action::recv ? op.target : op.source;
+      const double shards = chunk_ * chunks_in(runs);
       if (op.action == Action::copy) {
         mine.shards_copied += shards;
-      } else if (op.action == Action::reduce) {
+        continue;
+      }
+      if (op.action == Action::reduce) {
         mine.shards_reduced += shards;
-      } else if (op.action == Action::recv) {
+        continue;
+      }
+      if (runs.size() > 1) mine.shards_packed += shards;
+      if (op.action == Action::send) {
+        add(out_, op, shards, ranks_per_program, here, node(op.peer));
+      } else {
+        add(in_, op, shards, ranks_per_program, node(op.peer), here);
         mine.received += 1;
         mine.shards_received += shards;
-        if (op.target.size() > 1) mine.shards_packed += shards;
-        OneWay& arriving = arriving_[static_cast<std::size_t>(op.step)];
-        if (const int there = node(op.peer); there == here) {
-          arriving.messages_node += 1;
-          arriving.shards_node += shards;
-        } else {
-          arriving.messages_network += 1;
-          const int hops = links_arriving_.add(op.step, ranks_per_program * shards, there, here);
-          mine.hops = std::max(mine.hops, static_cast<double>(hops));
-        }
-      } else {
-        if (op.source.size() > 1) mine.shards_packed += shards;
-        if (const int there = node(op.peer); there == here) {
-          mine.messages_node += 1;
-          mine.shards_node += shards;
-        } else {
-          mine.messages_network += 1;
-          const int hops = links_.add(op.step, ranks_per_program * shards, here, there);
-          mine.hops = std::max(mine.hops, static_cast<double>(hops));
-        }
       }
     }
     for (std::size_t step = 0; step < own_.size(); ++step) {
-      own_[step].messages_node = std::max(own_[step].messages_node, arriving_[step].messages_node);
-      own_[step].messages_network = std::max(own_[step].messages_network, arriving_[step].messages_network);
-      own_[step].shards_node = std::max(own_[step].shards_node, arriving_[step].shards_node);
+      for (const Direction* const direction : {&out_, &in_}) {
+        const OneWay& way = direction->mine[step];
+        own_[step].messages_node = std::max(own_[step].messages_node, way.messages_node);
+        own_[step].messages_network = std::max(own_[step].messages_network, way.messages_network);
+        own_[step].shards_node = std::max(own_[step].shards_node, way.shards_node);
+      }
     }
   }
 
   const Terrain& terrain_;
   double chunk_;
-  Links links_, links_arriving_;
+  Direction out_, in_;
   std::vector<StepWork> steps_, own_;  // [step]
-  std::vector<OneWay> arriving_;       // [step]
 };
 
 // A rank and another one of its node, the one that is farthest in number; among very many, where a program takes

@@ -359,7 +359,7 @@ inline int Comm::run_ready(Collective collective, const colltopo_call& call, Rea
   transport_.serve(collective);
   Transport& transport = ready.on_lanes ? static_cast<Transport&>(*lanes_.transport()) : transport_;
   const int code = ready.is_small ? execution_.run(*ready.bound, transport, small_.data(), bound)
-                                  : run_with_memory(collective, transport, bound, ready);
+                                  : run_with_memory(transport, bound, ready);
   if (code != 0 && ready.is_small) [[unlikely]]
     replace_small();
   ready.tally.ran();
@@ -374,7 +374,7 @@ void Comm::replace_small() {
   small_ = Arena::Block(k_small);
 }
 
-int Comm::run_with_memory(Collective, Transport& transport, const Call& call, Ready& ready) {
+int Comm::run_with_memory(Transport& transport, const Call& call, Ready& ready) {
   const std::size_t arena_bytes = aligned(ready.bound->arena_bytes());
   Arena::Block memory = arena_.lease(arena_bytes + ready.copied_bytes);
   Call bound = call;

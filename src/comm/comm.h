@@ -92,7 +92,7 @@ class Comm {
   int run_other(Collective collective, const colltopo_call& call);
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
   void replace_small();
-  int run_with_memory(Collective collective, Transport& transport, const Call& call, Ready& ready);
+  int run_with_memory(Transport& transport, const Call& call, Ready& ready);
   void count(Ready& ready, const colltopo_call& call) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
   void say_empty_chunks(Served& served, const colltopo_call& call) const;

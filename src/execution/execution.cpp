@@ -1,5 +1,5 @@
 // The executor: queues of messages and of moves that may start, lists of what is under way, and counters of what each
-// op still waits for. What is worked out before a run is in binding.cpp.
+// op still waits for. What is worked out before a run is in binding.cpp, what runs small plans in line_execution.cpp.
 
 #include "colltopo/execution.h"
 
@@ -12,16 +12,6 @@ namespace colltopo {
 namespace {
 
 constexpr std::size_t k_most_tested = 16;  // messages in a row that are not there yet, in one look
-
-/// Of a few small calls' sizes, for which a call of memcpy would show.
-inline void copy_bytes(std::byte* target, const std::byte* source, std::size_t bytes) {
-  if (bytes == 8)
-    std::memcpy(target, source, 8);
-  else if (bytes == 4)
-    std::memcpy(target, source, 4);
-  else
-    std::memcpy(target, source, bytes);
-}
 
 template <class T>
 void grow(std::vector<T>& v, std::size_t size) {
@@ -59,19 +49,6 @@ std::size_t Execution::memory_bytes() const {
          long_messages_.capacity() * sizeof(LongMessage) + line_requests_.capacity() * sizeof(Transport::Request);
 }
 
-inline void Execution::set_bases(const Bound& bound, Transport& transport, std::byte* arena,
-                                 const Call& call) noexcept {
-  bound_ = &bound;
-  transport_ = &transport;
-  call_ = call;
-  // Sources are read through the same pointers; only output and scratch are ever written.
-  bases_[static_cast<std::size_t>(Buffer::input)] = const_cast<std::byte*>(call.input);
-  bases_[static_cast<std::size_t>(Buffer::output)] = call.output;
-  bases_[static_cast<std::size_t>(Buffer::scratch)] = arena;
-  status_ = 0;
-  line_at_ = 0;
-}
-
 void Execution::start(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept {
   set_bases(bound, transport, arena, call);
   gave_up_ = false;
@@ -99,7 +76,7 @@ void Execution::start(const Bound& bound, Transport& transport, std::byte* arena
 // Messages first: whatever a move makes ready goes out before the next move. Then a stretch of moves, and the caller
 // lets the transport progress.
 bool Execution::progress() noexcept {
-  if (bound_->is_line_) return advance_line<false>();
+  if (bound_->is_line_) return progress_line();
   std::size_t allowance = bound_->binding_.stretch;
   for (;;) {
     issue_ready();
@@ -113,17 +90,6 @@ bool Execution::progress() noexcept {
     const bool idle = receives_.empty() && (sends_.empty() || !may_send());
     if (idle && (allowance == 0 || (reductions_.ready.empty() && copies_.ready.empty()))) return left_ == 0;
   }
-}
-
-int Execution::run(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept {
-  if (bound.is_line_) [[likely]] {
-    set_bases(bound, transport, arena, call);
-    advance_line<true>();
-    return status_;
-  }
-  start(bound, transport, arena, call);
-  while (!progress()) transport_->progress();
-  return status_;
 }
 
 void Execution::make_ready(std::uint32_t instance) noexcept {
@@ -354,7 +320,7 @@ void Execution::move_on(Moves& moves, std::size_t& allowance) noexcept {
     moves.source = {instance.source, 0};
     moves.target = {instance.target, 0};
   }
-  while (unit_ > 0 && moves.source.piece < instance.source_end) {
+  while (moves.source.piece < instance.source_end) {
     if (allowance == 0) return;
     const std::size_t bytes = stretch_of(moves, instance.action, allowance);
     const int code = move_bytes(instance.action, at(frame_->pieces_[moves.source.piece]) + moves.source.offset,
@@ -384,74 +350,6 @@ void Execution::fail(int code) noexcept {
   sends_.clear();
   reductions_.ready.clear();
   copies_.ready.clear();
-}
-
-// True at the end of the run.
-template <bool blocking>
-inline bool Execution::advance_line() noexcept {
-  const Bound& bound = *bound_;
-  const std::size_t end = bound.line_.size();
-  for (; line_at_ < end; ++line_at_) {
-    using Kind = Bound::Entry::Kind;
-    const Bound::Entry& entry = bound.line_[line_at_];
-    Transport::Request& request = line_requests_[entry.message];
-    std::byte* const source = bases_[entry.source] + entry.source_offset;
-    int code = 0;
-    switch (entry.kind) {
-      case Kind::send:
-        code = transport_->send(source, entry.size, entry.peer, entry.lane, &request);
-        break;
-      case Kind::recv:
-        code = transport_->recv(source, entry.size, entry.peer, entry.lane, &request);
-        break;
-      case Kind::copy:
-        if (std::byte* const target = bases_[entry.target] + entry.target_offset; target != source)
-          copy_bytes(target, source, entry.size);
-        continue;
-      case Kind::reduce:
-        code = call_.reduce(call_.reduce_context, source, bases_[entry.target] + entry.target_offset, entry.size);
-        break;
-      default:  // Kind::wait
-        if (request == nullptr) continue;
-        code = blocking ? transport_->wait(&request) : transport_->test(&request);
-        if (!blocking && code == 0 && request != nullptr) return false;
-        break;
-    }
-    if (code != 0) [[unlikely]] {
-      fail_line(code);
-      return true;
-    }
-  }
-  return finish_line<blocking>();
-}
-
-template <bool blocking>
-inline bool Execution::finish_line() noexcept {
-  bool all_done = true;
-  for (std::uint32_t m = 0; m < bound_->line_messages_; ++m) {
-    Transport::Request& request = line_requests_[m];
-    if (request == nullptr) continue;
-    const int code = blocking ? transport_->wait(&request) : transport_->test(&request);
-    if (code != 0) [[unlikely]] {
-      fail_line(code);
-      return true;
-    }
-    if (!blocking && request != nullptr) all_done = false;
-  }
-  return all_done;
-}
-
-void Execution::fail_line(int code) noexcept {
-  status_ = code;
-  gave_up_ = false;
-  line_at_ = bound_->line_.size();
-  for (std::uint32_t m = 0; m < bound_->line_messages_; ++m) {
-    Transport::Request& request = line_requests_[m];
-    if (request == nullptr) continue;
-    transport_->abandon(&request);
-    request = nullptr;
-    gave_up_ = true;
-  }
 }
 
 }  // namespace colltopo

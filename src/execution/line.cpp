@@ -122,7 +122,7 @@ void Bound::straighten() {
   }
   Line line(line_, unit_);
   const auto piece = [&](std::uint32_t first, std::uint32_t end) {
-    return first < end && unit_ > 0 ? &frame.pieces_[first] : nullptr;
+    return first < end ? &frame.pieces_[first] : nullptr;
   };
   const auto add = [&](std::uint32_t op) {
     const Instance& i = frame.instances_[op];
