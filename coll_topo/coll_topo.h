@@ -159,6 +159,9 @@ typedef struct mca_coll_topo_reduction_t {
 int mca_coll_topo_reduction(mca_coll_topo_module_t *module, const mca_coll_topo_reduction_t *asked,
                             colltopo_call *call);
 
+/* Whether a component that has the communicator so far fails below another one in this release of Open MPI. */
+bool mca_coll_topo_cannot_be_above(const ompi_communicator_t *comm);
+
 /* Fills in module->wrong: the former functions that are known to give wrong results in this release of Open MPI. */
 void mca_coll_topo_find_defects(mca_coll_topo_module_t *module);
 void mca_coll_topo_say_defects(const mca_coll_topo_module_t *module);

@@ -39,14 +39,16 @@ static const mca_coll_topo_defect_t mca_coll_topo_defects[] = {
 /* Of the library that runs, which need not be the one that was compiled against. */
 static int mca_coll_topo_release(void)
 {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0, major = 0, minor = 0, release = 0;
+    static int found = -1; /* equal whoever finds it first */
 
-    (void) PMPI_Get_library_version(version, &length);
-    if (3 != sscanf(version, "Open MPI v%d.%d.%d", &major, &minor, &release)) {
-        return 0;
+    if (found < 0) {
+        char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+        int length = 0, major = 0, minor = 0, release = 0;
+        (void) PMPI_Get_library_version(version, &length);
+        const bool known = 3 == sscanf(version, "Open MPI v%d.%d.%d", &major, &minor, &release);
+        found = known ? (major * 100 + minor) * 100 + release : 0;
     }
-    return (major * 100 + minor) * 100 + release;
+    return found;
 }
 
 /* Open MPI does not say which component a module belongs to, but classes are named after theirs. */
@@ -71,11 +73,8 @@ static const mca_coll_base_module_t *mca_coll_topo_previous_module(const mca_col
 
 static const mca_coll_topo_defect_t *mca_coll_topo_next_defect(const mca_coll_topo_module_t *module, size_t *at)
 {
-    static int release = -1; /* equal whoever finds it first */
+    const int release = mca_coll_topo_release();
 
-    if (release < 0) {
-        release = mca_coll_topo_release();
-    }
     while (*at < sizeof(mca_coll_topo_defects) / sizeof(mca_coll_topo_defects[0])) {
         const mca_coll_topo_defect_t *defect = &mca_coll_topo_defects[(*at)++];
         const mca_coll_base_module_t *previous = mca_coll_topo_previous_module(module, defect->collective);
@@ -86,6 +85,23 @@ static const mca_coll_topo_defect_t *mca_coll_topo_next_defect(const mca_coll_to
         }
     }
     return NULL;
+}
+
+/* Where nodes have one rank or not all as many, han of 4.1 withdraws at a communicator's first call, and then calls
+ * whoever holds the communicator: with coll/topo above it that is han again, for ever; and its barrier runs with the
+ * module of bcast. Later releases call whom han was put above. */
+bool mca_coll_topo_cannot_be_above(const ompi_communicator_t *comm)
+{
+    const mca_coll_base_module_t *below[] = {comm->c_coll->coll_allgather_module, comm->c_coll->coll_allreduce_module,
+                                             comm->c_coll->coll_barrier_module, comm->c_coll->coll_bcast_module};
+    const int release = mca_coll_topo_release();
+
+    for (size_t i = 0; 40100 <= release && release <= 40199 && i < sizeof(below) / sizeof(below[0]); ++i) {
+        if (NULL != below[i] && mca_coll_topo_is_of(below[i], "han")) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void mca_coll_topo_find_defects(mca_coll_topo_module_t *module)

@@ -89,6 +89,14 @@ static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_
     if (NULL == comm->c_coll->coll_allreduce || NULL == comm->c_coll->coll_allgather) {
         return OMPI_ERROR; /* what the ranks agree by */
     }
+    if (mca_coll_topo_cannot_be_above(comm)) {
+        if (0 == ompi_comm_rank(comm)) {
+            mca_coll_topo_warn(
+                "coll/han of Open MPI 4.1 does not work below another component on all communicators; "
+                "coll/topo leaves its communicators to it; coll_han_priority 0 gives them to coll/topo");
+        }
+        return OMPI_ERROR;
+    }
     module->comm = comm;
     module->rank = ompi_comm_rank(comm);
     module->ranks = ompi_comm_size(comm);
