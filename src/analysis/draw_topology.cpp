@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "analysis/layout_topology.h"
-#include "analysis/svg.h"
+#include "analysis/labels.h"
+#include "analysis/picture.h"
 #include "colltopo/draw.h"
 #include "colltopo/error.h"
 
@@ -15,64 +15,6 @@ namespace colltopo {
 using namespace drawing;
 
 namespace {
-
-constexpr double k_margin = 70;
-constexpr double k_radius = 15;  // of a host
-
-struct Picture {
-  Layout layout;
-  double width = 0, height = 0;
-
-  Point place(NodeId node) const { return layout.places[static_cast<std::size_t>(node)]; }
-};
-
-Picture placed(const Topology& topology) {
-  Picture picture{layout_of(topology)};
-  Point least = picture.layout.places.front(), most = least;
-  for (const Point& p : picture.layout.places) {
-    least = {std::min(least.x, p.x), std::min(least.y, p.y)};
-    most = {std::max(most.x, p.x), std::max(most.y, p.y)};
-  }
-  for (Point& p : picture.layout.places) p = p - least + Point{k_margin, k_margin + 40};
-  picture.width = std::max(460.0, most.x - least.x + 2 * k_margin);
-  picture.height = most.y - least.y + 2 * k_margin + 70;
-  return picture;
-}
-
-/// Of cables between hosts of a grid: wrap-around cables bow, and those from block to block of more than three sides.
-double bow_in_grid(const Topology& topology, NodeId a, NodeId b) {
-  const std::vector<int>& sides = topology.arrangement();
-  if (sides.size() < 2 && topology.wraps()) return 0;
-  NodeId stride = topology.hosts();
-  for (std::size_t dimension = 0; dimension < sides.size(); ++dimension) {
-    stride /= sides[dimension];
-    const int apart = std::abs(a / stride % sides[dimension] - b / stride % sides[dimension]);
-    if (apart > 1) return 22.0 + 5.0 * std::min(apart, 6);
-    if (apart == 1 && dimension + 3 < sides.size()) return 26;
-  }
-  return 0;
-}
-
-/// How many nodes the straight line between two would run through.
-int nodes_between(const Picture& picture, NodeId a, NodeId b) {
-  const Point from = picture.place(a), line = picture.place(b) - from;
-  const double squared = line.x * line.x + line.y * line.y;
-  int between = 0;
-  for (std::size_t node = 0; node < picture.layout.places.size() && squared > 0; ++node) {
-    const Point to_node = picture.layout.places[node] - from;
-    const double along = (to_node.x * line.x + to_node.y * line.y) / squared;
-    if (along <= 0.01 || along >= 0.99) continue;
-    if (length(to_node - along * line) < k_radius) ++between;
-  }
-  return between;
-}
-
-/// How far a cable must bow so that it does not run through the nodes between its ends.
-double bow_of(const Topology& topology, const Picture& picture, NodeId a, NodeId b) {
-  if (picture.layout.is_grid && topology.is_host(a) && topology.is_host(b)) return bow_in_grid(topology, a, b);
-  const int between = nodes_between(picture, a, b);
-  return between == 0 ? 0 : 22.0 + 5.0 * std::min(between, 6);
-}
 
 /// All links from one node to another.
 struct Bundle {
@@ -107,47 +49,6 @@ void draw_cables(Svg& svg, const Topology& topology, const Picture& picture) {
       svg.text(0.5 * (from + to) + bow * normal(to - from), fmt::format("{}x", std::max(bundle.links, backwards)),
                {.size = 10, .halo = true});
   }
-}
-
-/// Loads per bandwidth, the busiest being 1.
-std::vector<double> shares_of(const Topology& topology, const std::vector<double>& loads) {
-  std::vector<double> shares(loads.size());
-  double most = 0;
-  for (std::size_t i = 0; i < loads.size(); ++i) {
-    shares[i] = loads[i] / topology.links()[i].bandwidth;
-    most = std::max(most, shares[i]);
-  }
-  if (most > 0)
-    for (double& share : shares) share /= most;
-  return shares;
-}
-
-void draw_loads(Svg& svg, const Topology& topology, const Picture& picture, const std::vector<double>& loads) {
-  const std::vector<double> shares = shares_of(topology, loads);
-  const bool few = loads.size() <= 120;
-  for (std::size_t i = 0; i < loads.size(); ++i) {
-    const Link& link = topology.links()[i];
-    const Point from = picture.place(link.tail);
-    const Point to = picture.place(link.head);
-    const Point unit = 1 / std::max(1.0, length(to - from)) * (to - from);
-    // Traffic keeps to the left of the cable, so both directions are seen.
-    const Point aside = (few ? 3.5 : 2.2) * normal(to - from);
-    double bow = bow_of(topology, picture, link.tail, link.head);
-    if (bow != 0 && link.tail > link.head) bow = -bow;
-    const Stroke stroke{loads[i] == 0 ? "#dde3ea" : heat(shares[i]),
-                        loads[i] == 0 ? 1 : 1.1 + (few ? 3.5 : 1.2) * shares[i]};
-    svg.arrow(from + k_radius * unit + aside, to - (k_radius + 2) * unit + aside, bow, stroke);
-    if (few && loads[i] > 0)
-      svg.text(0.5 * (from + to) + 0.12 * (to - from) + 3 * aside + bow * normal(to - from),
-               fmt::format("{:.3g}", loads[i]), {.size = 10, .halo = true});
-  }
-  double most = 0;
-  for (const double load : loads) most = std::max(most, load);
-  const double y = picture.height - 24;
-  for (int i = 0; i < 60; ++i) svg.rectangle({k_margin + 2.0 * i, y - 6}, 2.5, 12, heat(i / 59.0), {"none", 0, false});
-  svg.text({k_margin - 8, y}, "0", {.size = 11, .anchor = Anchor::end});
-  svg.text({k_margin + 130, y}, fmt::format("{:.4g} times the bytes of a call on the busiest link", most),
-           {.size = 11, .anchor = Anchor::start});
 }
 
 void draw_nodes(Svg& svg, const Topology& topology, const Picture& picture) {
@@ -200,13 +101,42 @@ std::string text_grid(const Topology& topology) {
   return text;
 }
 
+std::string bar_of(double share) {
+  return std::string(static_cast<std::size_t>(std::lround(40 * std::min(share, 1.0))), '#');
+}
+
+std::string load_bars(const Topology& topology, const std::vector<double>& loads, const LoadScale& scale) {
+  const std::vector<double> shares = shares_of(topology, loads, scale.darkest);
+  std::string text = fmt::format("load ({}) of every link; the bar is load per bandwidth\n", scale.unit);
+  for (std::size_t i = 0; i < loads.size(); ++i)
+    text += fmt::format("{:>16} {:>9.4g} {}\n", topology.link_name(static_cast<LinkId>(i)), loads[i] / scale.unit_size,
+                        bar_of(shares[i]));
+  return text;
+}
+
+/// Of more links than anybody reads.
+std::string load_quantiles(const Topology& topology, const std::vector<double>& loads, const LoadScale& scale) {
+  std::vector<double> shares = shares_of(topology, loads, scale.darkest);
+  std::sort(shares.begin(), shares.end(), std::greater<>());
+  std::string text = legend_text(topology, loads, scale) + "\nlinks, busiest first; the bar is load per bandwidth\n";
+  for (const std::size_t percent : {0, 1, 5, 10, 25, 50, 75, 90, 100}) {
+    const double share = shares[std::min(shares.size() - 1, shares.size() * percent / 100)];
+    text += fmt::format("{:>4}% {:>6.1f}% {}\n", percent, 100 * share, bar_of(share));
+  }
+  return text;
+}
+
 }  // namespace
 
-std::string topology_svg(const Topology& topology, const std::vector<double>& loads, const std::string& title) {
+std::string topology_svg(const Topology& topology, const std::vector<double>& loads, const std::string& title,
+                         const LoadScale& scale) {
+  const std::string heading = title.empty() ? topology.name() : title;
+  if (!loads.empty() && loads.size() > k_most_marks) return load_profile_svg(topology, loads, heading, scale);
   check_size(topology, topology.links().size());
-  const Picture picture = placed(topology);
+  const Picture picture = placed(topology, text_width(heading, 16),
+                                 loads.empty() ? 0 : 172 + text_width(legend_text(topology, loads, scale), 11));
   Svg svg(picture.width, picture.height);
-  svg.text({24, 24}, title.empty() ? topology.name() : title, {.size = 15, .anchor = Anchor::start, .bold = true});
+  svg.text({24, 24}, heading, {.size = 15, .anchor = Anchor::start, .bold = true});
   svg.text({24, 44},
            fmt::format("{} hosts, {} switches, {} links{}{}", topology.hosts(), topology.switches(),
                        topology.links().size(), picture.layout.remark.empty() ? "" : "; ", picture.layout.remark),
@@ -214,27 +144,21 @@ std::string topology_svg(const Topology& topology, const std::vector<double>& lo
   if (loads.empty())
     draw_cables(svg, topology, picture);
   else
-    draw_loads(svg, topology, picture, loads);
+    draw_loads(svg, topology, picture, loads, scale);
   draw_nodes(svg, topology, picture);
   return std::move(svg).finish();
 }
 
-std::string topology_text(const Topology& topology, const std::vector<double>& loads) {
+std::string topology_text(const Topology& topology, const std::vector<double>& loads, const LoadScale& scale) {
   std::string text = fmt::format("{}: {} hosts, {} switches, {} links\n\n", topology.name(), topology.hosts(),
                                  topology.switches(), topology.links().size());
-  check_size(topology, loads.empty() ? static_cast<std::size_t>(topology.nodes()) : loads.size());
-  if (loads.empty())
+  if (loads.empty()) {
+    check_size(topology, static_cast<std::size_t>(topology.nodes()));
     return text +
            (topology.sides().size() == 1 || topology.sides().size() == 2 ? text_grid(topology) : adjacency(topology));
-
-  const std::vector<double> shares = shares_of(topology, loads);
-  text += "load (times the bytes of a call) of every link; the bar is load per bandwidth\n";
-  for (std::size_t i = 0; i < loads.size(); ++i) {
-    const auto bar = static_cast<std::size_t>(std::lround(40 * shares[i]));
-    text += fmt::format("{:>16} {:>9.4g} {}\n", topology.link_name(static_cast<LinkId>(i)), loads[i],
-                        std::string(bar, '#'));
   }
-  return text;
+  return text +
+         (loads.size() > k_most_marks ? load_quantiles(topology, loads, scale) : load_bars(topology, loads, scale));
 }
 
 }  // namespace colltopo

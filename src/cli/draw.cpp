@@ -1,6 +1,7 @@
 // colltopo draw: a topology, a schedule, a step of it or its link loads, as SVG or as text.
 #include "colltopo/draw.h"
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/loads_file.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
@@ -23,11 +25,15 @@ struct Arguments {
   std::string output;
   std::optional<Step> step;
   bool loads = false;
+  std::string loads_from;
+  double darkest = 0;
+  std::string title;
 };
 
 struct Drawing {
   std::string kind;
   std::string text;
+  std::string note = {};  // why it is not what was asked for
 };
 
 bool ends_with(const std::string& text, std::string_view end) {
@@ -55,12 +61,50 @@ std::vector<double> alltoall_loads(const Topology& topology) {
   return loads;
 }
 
+Drawing loads_drawing(const Topology& topology, const std::vector<double>& loads, const std::string& title,
+                      const Arguments& arguments, bool svg, LoadScale scale = {}) {
+  scale.darkest = arguments.darkest;
+  return {"loads", svg ? topology_svg(topology, loads, arguments.title.empty() ? title : arguments.title, scale)
+                       : topology_text(topology, loads, scale)};
+}
+
 Drawing topology_drawing(const Topology& topology, const Arguments& arguments, bool svg) {
   if (arguments.step || !arguments.on.empty())
     throw Error(fmt::format("{}: a topology has no steps; --step and --on need a schedule file", topology.name()));
-  const std::vector<double> loads = arguments.loads ? alltoall_loads(topology) : std::vector<double>();
-  const std::string title = topology.name() + (arguments.loads ? ": an all-to-all along shortest paths" : "");
-  return {"topology", svg ? topology_svg(topology, loads, title) : topology_text(topology, loads)};
+  if (!arguments.loads_from.empty()) {
+    const FiledLoads filed = loads_in_file(arguments.loads_from, topology);
+    return loads_drawing(topology, filed.loads, topology.name() + ": " + arguments.loads_from, arguments, svg,
+                         filed.scale);
+  }
+  if (arguments.loads)
+    return loads_drawing(topology, alltoall_loads(topology), topology.name() + ": an all-to-all along shortest paths",
+                         arguments, svg);
+  return {"topology", svg ? topology_svg(topology, {}, arguments.title) : topology_text(topology)};
+}
+
+Drawing schedule_loads(const Schedule& schedule, const Topology& topology, const Arguments& arguments, bool svg) {
+  const std::string title = fmt::format("{} on {}{}", schedule.name, topology.name(),
+                                        arguments.step ? fmt::format(", step {}", *arguments.step) : "");
+  return loads_drawing(topology, link_loads(schedule, topology, arguments.step.value_or(0)), title, arguments, svg);
+}
+
+/// What there is to see of a schedule with more messages than can be drawn: the loads on its network, else who sends
+/// how much to whom.
+Drawing overview(const Schedule& schedule, std::size_t messages, const Arguments& arguments) {
+  const std::string too_many =
+      fmt::format("{} messages, of which at most {} can be read as arrows", messages, k_most_marks);
+  if (!schedule.topology_name.empty()) {
+    try {
+      const Topology topology = topology_of_schedule(schedule, "");
+      Drawing drawing = schedule_loads(schedule, topology, arguments, true);
+      drawing.note = fmt::format("{}: these are their loads on {}", too_many, topology.name());
+      return drawing;
+    } catch (const Error&) {
+      // The topology was a file that is not here: the schedule alone can be shown.
+    }
+  }
+  return {"traffic", traffic_svg(schedule, arguments.step.value_or(0)),
+          too_many + ": this is what ranks send to each other; --on TOPO draws the loads on a network"};
 }
 
 Drawing schedule_drawing(const Schedule& schedule, const Arguments& arguments, bool svg) {
@@ -68,14 +112,21 @@ Drawing schedule_drawing(const Schedule& schedule, const Arguments& arguments, b
   if (arguments.step && (*arguments.step < 0 || *arguments.step > steps))
     throw Error(fmt::format("{}: step {}; allowed are 0 (before the first message) to {}", schedule.name,
                             *arguments.step, steps));
-  if (!arguments.on.empty()) {
-    const Topology topology = topology_argument(arguments.on);
-    const std::vector<double> loads = link_loads(schedule, topology, arguments.step.value_or(0));
-    const std::string title = fmt::format("{} on {}{}", schedule.name, topology.name(),
-                                          arguments.step ? fmt::format(", step {}", *arguments.step) : "");
-    return {"loads", svg ? topology_svg(topology, loads, title) : topology_text(topology, loads)};
+  if (!arguments.loads_from.empty())
+    throw Error("--loads-from: has loads of a topology's links; expected a topology in place of the schedule");
+  if (!arguments.on.empty()) return schedule_loads(schedule, topology_argument(arguments.on), arguments, svg);
+  if (arguments.loads) {
+    if (schedule.topology_name.empty()) throw Error("--loads of a schedule needs the network: add --on TOPO");
+    return schedule_loads(schedule, topology_of_schedule(schedule, ""), arguments, svg);
   }
-  if (arguments.loads) throw Error("--loads of a schedule needs the network: add --on TOPO");
+  if (svg) {
+    const std::vector<Message> messages = messages_of(schedule);
+    const auto marks = arguments.step ? std::count_if(messages.begin(), messages.end(),
+                                                      [&](const Message& m) { return m.step == *arguments.step; })
+                                      : static_cast<std::ptrdiff_t>(messages.size());
+    if (static_cast<std::size_t>(marks) > k_most_marks)
+      return overview(schedule, static_cast<std::size_t>(marks), arguments);
+  }
   if (arguments.step) return {"step", svg ? step_svg(schedule, *arguments.step) : step_text(schedule, *arguments.step)};
   return {"schedule", svg ? schedule_svg(schedule) : schedule_text(schedule)};
 }
@@ -93,6 +144,7 @@ void run(const Arguments& arguments, const Session& session) {
   const Drawing drawing = drawing_of(arguments, svg);
   Report report;
   report.add("kind", drawing.kind).add("format", svg ? "svg" : "text");
+  if (!drawing.note.empty()) report.add("note", drawing.note);
   if (arguments.output.empty()) {
     if (session.json)
       report.add("text", drawing.text).print(session);
@@ -115,7 +167,14 @@ void add_draw(CLI::App& app, Session& session) {
   command->add_option("--on", arguments->on,
                       "Draw what the schedule (or the step) loads on the links of this topology");
   command->add_flag("--loads", arguments->loads,
-                    "Link loads: of the schedule (with --on), or of an all-to-all on the topology");
+                    "Link loads: of the schedule on its topology (or --on), or of an all-to-all on the topology");
+  command->add_option("--loads-from", arguments->loads_from,
+                      "Link loads of a file: link,tail,head and load or bytes, as `bound --loads` writes it");
+  command
+      ->add_option("--darkest", arguments->darkest,
+                   "The load that is drawn darkest, to compare pictures; else that of the busiest link")
+      ->check(number(0));
+  command->add_option("--title", arguments->title, "Of a picture of a topology or of loads");
   command->add_option("-o,--output", arguments->output,
                       "SVG file (text if it ends in .txt); without it, text on the terminal");
   command->callback([arguments, &session] { run(*arguments, session); });

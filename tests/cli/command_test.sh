@@ -411,7 +411,9 @@ draw_text() {
   expect 0 '^ +s0 -> 0 1 2 3$' draw switch:4
   expect 0 '0 -> 1 +16 #+' draw tra.sched --on ring:8 --loads
   expect_one_line 2 'step 9; allowed are 0 \(before the first message\) to 4' draw tra.sched --step 9
-  expect_one_line 2 '--loads of a schedule needs the network: add --on TOPO' draw tra.sched --loads
+  expect 0 '0 -> 1 +16 #+' draw tra.sched --loads
+  "$colltopo" convert tra.sched --to msccl-xml -o tra.xml >/dev/null || fail 'no tra.xml'
+  expect_one_line 2 '--loads of a schedule needs the network: add --on TOPO' draw tra.xml --loads
   expect_one_line 2 'a topology has no steps' draw ring:8 --step 1
 }
 
@@ -431,6 +433,34 @@ draw_svg() {
   "$colltopo" draw ring:6 -o picture.svg >/dev/null
   [ "$(grep -c '<line' picture.svg)" -eq 6 ] || fail 'not 6 cables'
   expect_one_line 2 'links to draw; at most' draw complete:200 -o picture.svg
+  draw_large
+}
+
+# Schedules and networks with more than can be told apart: loads instead, and a line says so.
+draw_large() {
+  "$colltopo" generate linear switch:100 -c alltoall -o large.sched >/dev/null
+  expect_json 'it["kind"] == "loads" and "9900 messages" in it["note"]' draw large.sched -o picture.svg
+  "$colltopo" generate mcf torus:9x9 -o routed.sched >/dev/null
+  expect_json 'it["kind"] == "loads" and "their loads on torus:9x9" in it["note"]' draw routed.sched -o picture.svg
+  [ "$(grep -c '<polygon' picture.svg)" -eq 324 ] || fail 'not an arrow for each link of torus:9x9'
+  sed 's/torus:9x9/gone.json/' routed.sched >unsealed.sched
+  "$colltopo" convert unsealed.sched --reseal -o moved.sched >/dev/null || fail 'not sealed again'
+  expect_json 'it["kind"] == "traffic"' draw moved.sched -o picture.svg
+  grep -q 'to rank' picture.svg || fail 'no square of ranks by ranks'
+  expect 0 '' draw routed.sched --loads -o picture.svg
+  expect 0 'kind +loads' draw torus:64x64 --loads -o picture.svg
+  grep -q 'too many to draw one by one' picture.svg || fail 'no curve of 16384 links'
+}
+
+draw_loads_from() {
+  "$colltopo" bound alltoall torus:3x3 --loads loads.csv >/dev/null
+  expect 0 'load \(times the bytes of a call\)' draw torus:3x3 --loads-from loads.csv
+  printf 'link,tail,head,bytes\n0,0,1,4000000\n1,1,0,1000000\n' >counted.csv
+  expect 0 '0 -> 1 +4 #{40}$' draw ring:4 --loads-from counted.csv
+  expect 0 '0 -> 1 +4 #{20}$' draw ring:4 --loads-from counted.csv --darkest 8e6
+  expect 0 '' draw ring:4 --loads-from counted.csv --title 'before & after' -o picture.svg
+  grep -q 'before &amp; after' picture.svg || fail 'no title'
+  expect_one_line 2 'counted.csv:2: link 0 of torus:3x3 goes from' draw torus:3x3 --loads-from counted.csv
 }
 
 convert() {

@@ -3,12 +3,14 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <regex>
 #include <set>
 #include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/labels.h"
 #include "analysis/layout_topology.h"
 #include "errors.h"
 
@@ -114,6 +116,97 @@ TEST(Picture, wider_cables_carry_more) {
 TEST(Picture, too_large_to_read_are_refused) {
   EXPECT_THAT(error_from([] { topology_svg(topology_of("torus:64x64")); }),
               HasSubstr("16384 links to draw; at most 6000 can be read"));
+}
+
+struct Text {
+  double x = 0, y = 0, size = 0;
+  std::string anchor, words;
+};
+
+std::vector<Text> texts_in(const std::string& svg) {
+  const std::regex form(
+      R"re(<text x="([-0-9.]+)" y="([-0-9.]+)" font-size="([0-9]+)"[^>]*text-anchor="([a-z]+)"[^>]*>([^<]*)<)re");
+  std::vector<Text> texts;
+  for (std::sregex_iterator at(svg.begin(), svg.end(), form), end; at != end; ++at)
+    texts.push_back({std::stod((*at)[1]), std::stod((*at)[2]), std::stod((*at)[3]), (*at)[4], (*at)[5]});
+  return texts;
+}
+
+double width_in(const std::string& svg) { return std::stod(svg.substr(svg.find("width=\"") + 7)); }
+
+Box box_of(const Text& text) {
+  const double wide = text_width(text.words, text.size);
+  const double left = text.anchor == "start" ? text.x : text.anchor == "end" ? text.x - wide : text.x - wide / 2;
+  return {{left, text.y - 0.8 * text.size}, {left + wide, text.y + 0.1 * text.size}};
+}
+
+class Loads : public testing::TestWithParam<std::string> {};
+
+TEST_P(Loads, have_a_scale_inside_the_picture_and_numbers_that_do_not_collide) {
+  const Topology topology = topology_of(GetParam());
+  std::vector<double> loads;
+  for (std::size_t link = 0; link < topology.links().size(); ++link)
+    loads.push_back(1 + 12.5 * static_cast<double>(link % 7));
+  const std::string svg = topology_svg(topology, loads, "all links of a network with a title that is rather long");
+  const std::vector<Text> texts = texts_in(svg);
+  EXPECT_THAT(svg, HasSubstr("busiest: 76 times the bytes of a call"));
+  for (const Text& text : texts) {
+    EXPECT_GE(box_of(text).least.x, 0) << text.words;
+    EXPECT_LE(box_of(text).most.x, width_in(svg)) << text.words;
+  }
+  for (std::size_t a = 0; a < texts.size(); ++a)
+    for (std::size_t b = a + 1; b < texts.size(); ++b)
+      EXPECT_FALSE(overlap(box_of(texts[a]), box_of(texts[b]))) << texts[a].words << " on " << texts[b].words;
+}
+
+INSTANTIATE_TEST_SUITE_P(Draw, Loads,
+                         testing::Values("torus:4x4", "torus:3x3", "hyperx:4x4", "hypercube:4", "bipartite:4:4",
+                                         "kautz:16:4", "fattree:4", "switch:8"),
+                         [](const auto& test) {
+                           std::string name = test.param;
+                           for (char& letter : name)
+                             if (std::isalnum(static_cast<unsigned char>(letter)) == 0) letter = '_';
+                           return name;
+                         });
+
+TEST(Loads, of_most_links_are_numbered_where_there_is_room) {
+  const Topology topology = topology_of("torus:4x4");
+  const std::string svg = topology_svg(topology, std::vector<double>(topology.links().size(), 8));
+  EXPECT_EQ(count_of(svg, "<polygon"), topology.links().size());
+  EXPECT_GE(count_of(svg, ">8</text>"), topology.links().size() * 9 / 10);
+}
+
+TEST(Loads, of_two_pictures_can_have_one_scale) {
+  const Topology topology = topology_of("ring:4");
+  LoadScale scale{.unit = "MB", .unit_size = 1e6, .darkest = 4e6};
+  const std::string svg = topology_svg(topology, std::vector<double>(topology.links().size(), 2e6), "", scale);
+  EXPECT_THAT(svg, HasSubstr("busiest: 2 MB"));
+  EXPECT_THAT(svg, HasSubstr("100%: 4"));
+  EXPECT_THAT(svg, Not(HasSubstr("stroke=\"" + heat(1) + "\""))) << "half of the darkest";
+  EXPECT_THAT(svg, HasSubstr("stroke=\"" + heat(0.5) + "\""));
+}
+
+TEST(Loads, of_more_links_than_can_be_told_apart_are_a_curve) {
+  const Topology topology = topology_of("torus:64x64");
+  std::vector<double> loads(topology.links().size(), 1);
+  loads[7] = 2;
+  EXPECT_THAT(topology_svg(topology, loads), HasSubstr("16384 links, too many to draw one by one"));
+  EXPECT_THAT(topology_svg(topology, loads), HasSubstr("mean 50.0% of the busiest"));
+  EXPECT_THAT(topology_text(topology, loads), HasSubstr("  50%   50.0% ####################\n"));
+}
+
+TEST(Traffic, of_any_number_of_messages_is_a_square) {
+  const Shape shape{.collective = Collective::alltoall, .ranks = 3};
+  const Schedule schedule = schedule_of("shift", shape, [&](Rank rank) {
+    ProgramBuilder program(shape, rank);
+    program.step(1);
+    program.send({{Buffer::input, (rank + 1) % 3, 1}}, (rank + 1) % 3);
+    program.recv({{Buffer::output, (rank + 2) % 3, 1}}, (rank + 2) % 3);
+    return std::move(program).build();
+  });
+  const std::string svg = traffic_svg(schedule);
+  EXPECT_EQ(count_of(svg, "fill=\"" + heat(1) + "\""), 3u) << "0 to 1, 1 to 2, 2 to 0, nothing else";
+  EXPECT_THAT(svg, HasSubstr("3 messages"));
 }
 
 }  // namespace
