@@ -47,6 +47,8 @@ Contender::Contender(const std::string& text, Kind kind, const std::string& pace
     if (parts.size() > 1) throw std::invalid_argument(fmt::format("\"{}\": native has no options", text));
     server_ = Server::previous;
     keys_.push_back({"ompi_comm_coll_preference", "^topo"});
+  } else if (text == "set") {
+    server_ = Server::either;
   } else {
     server_ = algorithm == "fallback" ? Server::previous : algorithm == "auto" ? Server::either : Server::topo;
     keys_.push_back({parameter_of(kind, "algorithm"), algorithm});

@@ -17,7 +17,7 @@ enum class Server { topo, previous, either };
 
 class Contender {
  public:
-  /// `text`: NAME or NAME:option=value:option=value, or file:PATH; NAME is an algorithm, auto, fallback or native.
+  /// `text`: NAME or NAME:option=value:option=value, or file:PATH; NAME is an algorithm, auto, fallback, native or set.
   /// `pace`: coll_topo_pace, where coll/topo is asked; empty: as set otherwise. Collective over MPI_COMM_WORLD. Throws
   /// std::invalid_argument, alike on all ranks.
   Contender(const std::string& text, Kind kind, const std::string& pace = {});

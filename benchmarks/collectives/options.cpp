@@ -22,7 +22,8 @@ constexpr const char* k_about =
     "(reduce_scatter, reduce_scatter_block, scatter), or the whole vector (allreduce, bcast, reduce).\n"
     "An algorithm is a name of coll/topo with options (tra:radix=4, tra2:group=4, swing, file:PATH), auto (what "
     "coll/topo\n"
-    "chooses), fallback (coll/topo passing every call on) or native (Open MPI without coll/topo).\n"
+    "chooses), fallback (coll/topo passing every call on), native (Open MPI without coll/topo) or set (as the job's "
+    "parameters say).\n"
     "Exit status: 0 good, 1 a value is wrong or another module than asked for served the calls, 2 usage.";
 
 std::vector<Kind> kinds_from(const std::string& text) {

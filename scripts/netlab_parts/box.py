@@ -1,7 +1,7 @@
 """`netlab box`: a network and a command in namespaces that no one else sees, so that no root is needed and nothing can stay.
 
-The command is run again under `unshare` as root of a user namespace, with an empty /run. When the outer process dies, by
-whatever signal, the kernel ends everything inside.
+The command is run again under `unshare`, for others than root as root of a user namespace, with an empty /run. When the outer
+process dies, by whatever signal, the kernel ends everything inside.
 """
 import os
 import subprocess
@@ -23,14 +23,12 @@ def reenter():
         kernel.private_mounts()
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run"], check=True)
         return
-    if not features.user_namespaces():
+    command = features.box_command()
+    if command is None:
         raise Fault(
             "this machine does not permit user namespaces (unshare --user --net fails; see kernel.unprivileged_userns_clone, "
             "user.max_user_namespaces and AppArmor's restrictions); expected them, or root and `netlab up`",
             CANNOT,
         )
     os.environ[INSIDE] = "1"
-    os.execvp(
-        "unshare",
-        ["unshare", "-Urnmp", "--fork", "--kill-child", "--mount-proc", sys.executable, *sys.argv],
-    )
+    os.execvp(command[0], [*command, sys.executable, *sys.argv])

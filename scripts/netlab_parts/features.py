@@ -71,17 +71,22 @@ def stub():
     return next((kind for kind in ("dummy", "ifb") if has(kind)), "veth")
 
 
+_BOX = ("--fork", "--kill-child", "--mount-proc")
+
+
+def _runs(command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
 def user_namespaces():
     """Whether an ordinary user can have a network of their own."""
-    return (
-        subprocess.run(
-            ["unshare", "-Urnmp", "--fork", "--kill-child", "--mount-proc", "true"],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            check=False,
-        ).returncode
-        == 0
-    )
+    return _runs(["unshare", "-Urnmp", *_BOX, "true"])
+
+
+def box_command():
+    """What runs a command in namespaces that end with it: root needs no user namespace; None where neither is permitted."""
+    kinds = (["-nmp"] if os.geteuid() == 0 else []) + ["-Urnmp"]
+    return next((["unshare", kind, *_BOX] for kind in kinds if _runs(["unshare", kind, *_BOX, "true"])), None)
 
 
 def delay_by(delay_us):
