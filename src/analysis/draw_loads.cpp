@@ -1,5 +1,5 @@
-// Loads of links in a picture of the network: colour and width by load per bandwidth, numbers where there is room, and a
-// scale. What has more links than can be told apart is drawn as a curve of all of them, busiest first.
+// Loads of links in a picture of the network: colour and width by load per bandwidth, numbers where there is room, and
+// a scale. What has more links than can be told apart is drawn as a curve of all of them, busiest first.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -16,11 +16,13 @@ namespace drawing {
 
 namespace {
 
-constexpr double k_number = 10;          // size of a load's number
+constexpr double k_number = 10;           // size of a load's number
 constexpr std::size_t k_few_links = 120;  // that get numbers and wide arrows
 
 /// Three digits are enough beside an arrow; powers of ten are not read at a glance.
-std::string number_text(double load) { return load < 999.5 ? fmt::format("{:.3g}", load) : fmt::format("{:.0f}", load); }
+std::string number_text(double load) {
+  return load < 999.5 ? fmt::format("{:.3g}", load) : fmt::format("{:.0f}", load);
+}
 
 /// One direction of a cable, which keeps to the left of it, so both are seen.
 struct Arrow {
@@ -78,15 +80,15 @@ void draw_numbers(Svg& svg, const Topology& topology, const Picture& picture, co
 void draw_scale(Svg& svg, const Picture& picture, const std::string& text) {
   constexpr double k_left = 24, k_bar = 150;
   const double y = picture.height - 40;
-  for (int i = 0; i < 75; ++i)
-    svg.rectangle({k_left + 2.0 * i, y - 6}, 2.5, 12, heat(i / 74.0), {"none", 0, false});
+  for (int i = 0; i < 75; ++i) svg.rectangle({k_left + 2.0 * i, y - 6}, 2.5, 12, heat(i / 74.0), {"none", 0, false});
   for (const int percent : {0, 50, 100}) {
     const double x = k_left + k_bar * percent / 100;
     svg.text({x, y + 15}, fmt::format("{}%", percent),
              {.size = 10, .colour = "#445566", .anchor = percent == 0 ? Anchor::start : Anchor::middle});
   }
   svg.text({k_left + k_bar + 22, y}, text, {.size = 11, .anchor = Anchor::start});
-  svg.text({k_left + k_bar + 22, y + 15}, "colour and width: load per bandwidth", {.size = 10, .colour = "#445566", .anchor = Anchor::start});
+  svg.text({k_left + k_bar + 22, y + 15}, "colour and width: load per bandwidth",
+           {.size = 10, .colour = "#445566", .anchor = Anchor::start});
 }
 
 }  // namespace
@@ -111,7 +113,8 @@ std::string legend_text(const Topology& topology, const std::vector<double>& loa
   const auto busiest = std::max_element(shares.begin(), shares.end()) - shares.begin();
   if (shares.empty() || shares[static_cast<std::size_t>(busiest)] == 0) return "no link carries anything";
   const double load = loads[static_cast<std::size_t>(busiest)] / scale.unit_size;
-  std::string text = fmt::format("busiest: {} {} ({})", number_text(load), scale.unit, topology.link_name(static_cast<LinkId>(busiest)));
+  std::string text = fmt::format("busiest: {} {} ({})", number_text(load), scale.unit,
+                                 topology.link_name(static_cast<LinkId>(busiest)));
   if (scale.darkest > 0) text += fmt::format("; 100%: {}", number_text(scale.darkest / scale.unit_size));
   return text;
 }
@@ -145,9 +148,11 @@ std::string load_profile_svg(const Topology& topology, const std::vector<double>
   std::vector<double> shares = shares_of(topology, loads, scale.darkest);
   std::sort(shares.begin(), shares.end(), std::greater<>());
   const std::string legend = legend_text(topology, loads, scale);
-  Svg svg(std::max({k_left + k_wide + 40, 48 + text_width(title, 16), 48 + text_width(legend, 11)}), k_top + k_high + 84);
+  Svg svg(std::max({k_left + k_wide + 40, 48 + text_width(title, 16), 48 + text_width(legend, 11)}),
+          k_top + k_high + 84);
   svg.text({24, 24}, title, {.size = 15, .anchor = Anchor::start, .bold = true});
-  const double mean = std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, shares.size()));
+  const double mean =
+      std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(std::max<std::size_t>(1, shares.size()));
   svg.text({24, 44},
            fmt::format("{} links, too many to draw one by one; all of them, busiest first; mean {:.1f}% of the busiest",
                        shares.size(), 100 * mean),
@@ -162,8 +167,8 @@ std::string load_profile_svg(const Topology& topology, const std::vector<double>
   for (std::size_t bar = 0; bar < bars; ++bar) {
     const double share = shares[bar * shares.size() / bars];
     const double wide = k_wide / static_cast<double>(bars);
-    svg.rectangle({k_left + wide * static_cast<double>(bar), y_of(share)}, wide, k_top + k_high - y_of(share), heat(share),
-                  {"none", 0, false});
+    svg.rectangle({k_left + wide * static_cast<double>(bar), y_of(share)}, wide, k_top + k_high - y_of(share),
+                  heat(share), {"none", 0, false});
   }
   for (const int percent : {0, 25, 50, 75, 100})
     svg.text({k_left + k_wide * percent / 100, k_top + k_high + 16}, fmt::format("{}%", percent), {.size = 11});

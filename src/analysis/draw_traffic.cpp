@@ -44,10 +44,11 @@ Traffic traffic_of(const Schedule& schedule, Step step) {
 
 std::string what_of(const Schedule& schedule, Step step, const Traffic& traffic) {
   return fmt::format("{}{} messages, too many to draw one by one; darkest: {:g} chunks ({} per shard){}",
-                     step > 0 ? fmt::format("step {} of {}: ", step, schedule.steps()) : "", traffic.messages, traffic.most,
-                     schedule.shape.chunks,
-                     traffic.ranks_per_cell > 1 ? fmt::format("; a square is {} x {} ranks", traffic.ranks_per_cell, traffic.ranks_per_cell)
-                                                : "");
+                     step > 0 ? fmt::format("step {} of {}: ", step, schedule.steps()) : "", traffic.messages,
+                     traffic.most, schedule.shape.chunks,
+                     traffic.ranks_per_cell > 1
+                         ? fmt::format("; a square is {} x {} ranks", traffic.ranks_per_cell, traffic.ranks_per_cell)
+                         : "");
 }
 
 }  // namespace
@@ -55,7 +56,8 @@ std::string what_of(const Schedule& schedule, Step step, const Traffic& traffic)
 std::string traffic_svg(const Schedule& schedule, Step step) {
   constexpr double k_left = 70, k_top = 92, k_side = 512;
   const Traffic traffic = traffic_of(schedule, step);
-  const std::string title = fmt::format("{}: {} on {} ranks", schedule.name, name(schedule.shape.collective), schedule.shape.ranks);
+  const std::string title =
+      fmt::format("{}: {} on {} ranks", schedule.name, name(schedule.shape.collective), schedule.shape.ranks);
   const std::string what = what_of(schedule, step, traffic);
   Svg svg(std::max({k_left + k_side + 40, 48 + text_width(title, 16), 48 + text_width(what, 11)}), k_top + k_side + 40);
   svg.text({24, 24}, title, {.size = 15, .anchor = Anchor::start, .bold = true});
@@ -65,7 +67,8 @@ std::string traffic_svg(const Schedule& schedule, Step step) {
     for (Rank target = 0; target < traffic.cells; ++target) {
       const double chunks = traffic.chunks[static_cast<std::size_t>(source * traffic.cells + target)];
       if (chunks > 0)
-        svg.rectangle({k_left + cell * target, k_top + cell * source}, cell, cell, heat(chunks / traffic.most), {"none", 0, false});
+        svg.rectangle({k_left + cell * target, k_top + cell * source}, cell, cell, heat(chunks / traffic.most),
+                      {"none", 0, false});
     }
   svg.rectangle({k_left, k_top}, k_side, k_side, "none", {"#667788", 1, false});
   svg.text({k_left + k_side / 2, k_top - 22}, "to rank", {.size = 11, .bold = true});

@@ -1,4 +1,5 @@
-// Labels that do not cover each other: every label has places where it may stand, and takes the one that is least in the way.
+// Labels that do not cover each other: every label has places where it may stand, and takes the one that is least in
+// the way.
 #pragma once
 
 #include <string>

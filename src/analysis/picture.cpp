@@ -45,8 +45,7 @@ Picture placed(const Topology& topology, double width_of_heading, double width_o
     least = {std::min(least.x, p.x), std::min(least.y, p.y)};
     most = {std::max(most.x, p.x), std::max(most.y, p.y)};
   }
-  picture.width =
-      std::max({380.0, most.x - least.x + 2 * k_margin, width_of_heading + 48, width_of_legend + 48});
+  picture.width = std::max({380.0, most.x - least.x + 2 * k_margin, width_of_heading + 48, width_of_legend + 48});
   // In the middle where the text is wider than the network.
   const double left = std::max(k_margin, (picture.width - (most.x - least.x)) / 2);
   for (Point& p : picture.layout.places) p = p - least + Point{left, k_margin + 40};

@@ -14,8 +14,8 @@ struct FiledLoads {
   LoadScale scale;
 };
 
-/// Comma-separated; the first line names the columns: `link`, `tail` and `head` by number, and `load` (times the bytes of a
-/// call) or `bytes`. Others do not matter; links that are not named carry nothing. Throws Error with the line.
+/// Comma-separated; the first line names the columns: `link`, `tail` and `head` by number, and `load` (times the bytes
+/// of a call) or `bytes`. Others do not matter; links that are not named carry nothing. Throws Error with the line.
 FiledLoads loads_in_file(const std::string& path, const Topology& topology);
 
 }  // namespace colltopo::cli
