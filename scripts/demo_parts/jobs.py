@@ -21,7 +21,8 @@ JOB_LIMIT_S = 60
 
 
 def end_with_who_asked():
-    sys.stdin.buffer.read()
+    while os.read(0, 4096):
+        pass
     os._exit(1)
 
 
