@@ -22,7 +22,7 @@ def _is_message(call):
     return name in ("Fault", "exit", "fail", "error")
 
 
-def messages(source):
+def messages(source, _path=""):
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call) or not _is_message(node):
             continue

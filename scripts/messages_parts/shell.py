@@ -11,7 +11,7 @@ def normal(words):
     return re.sub(r"\s+", " ", words).strip()
 
 
-def messages(source):
+def messages(source, _path=""):
     joined = source.replace("\\\n", "  ")  # lines are counted before
     lines = joined.splitlines()
     for number, line in enumerate(lines, 1):

@@ -35,5 +35,5 @@ def all_messages(top=TOP):
                 if reader is None:
                     continue
                 with open(path, encoding="utf-8") as file:
-                    found += [(short, line, words) for line, words in sorted(reader(file.read()))]
+                    found += [(short, line, words) for line, words in sorted(reader(file.read(), short))]
     return found
