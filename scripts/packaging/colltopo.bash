@@ -7,7 +7,7 @@ _colltopo() {
   elif [[ $word == -* ]]; then
     words=$("$command" "${COMP_WORDS[1]}" --help 2>/dev/null | grep -oE -- '(^| |,)--?[a-z][a-z-]*' | tr -d ' ,')
   elif [ "$COMP_CWORD" -eq 2 ] && [[ ${COMP_WORDS[1]} == bound || ${COMP_WORDS[1]} == explain ]]; then
-    words="alltoall allgather reduce_scatter allreduce bcast reduce"
+    words="alltoall allgather reduce_scatter allreduce bcast reduce gather scatter"
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
   [ ${#COMPREPLY[@]} -gt 0 ] || [[ $word == -* ]] || mapfile -t COMPREPLY < <(compgen -f -- "$word")

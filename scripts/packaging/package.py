@@ -1,4 +1,5 @@
-# Spack's recipe. In a repository of one's own: PACKAGES/colltopo/package.py, then `spack install colltopo`.
+# Spack's recipe, with the words between @ filled in by `scripts/package recipes`. In a repository of one's own:
+# PACKAGES/colltopo/package.py, then `spack install colltopo`.
 from spack.package import *
 
 
@@ -6,12 +7,14 @@ class Colltopo(CMakePackage):
     """Topology-aware MPI collectives: schedules that are proved before they run, an Open MPI component that runs them, and
     a command that makes, proves, prices and draws them."""
 
-    homepage = "https://example.org/colltopo"
-    git = "https://example.org/colltopo.git"
+    homepage = "@ADDRESS@"
+    git = "@ADDRESS@"
+    url = "@ARCHIVE@"
 
     license("BSD-3-Clause")
 
     version("main", branch="main")
+    version("@VERSION@", sha256="@CHECKSUM@")
 
     variant("component", default=True, description="Build coll/topo, the Open MPI component")
     variant("ucx", default=True, description="Messages of its own on the routes that a schedule names")

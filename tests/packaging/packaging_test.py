@@ -5,7 +5,9 @@ into sections whose shell is parsed, the modulefile runs in Tcl with the command
 and its answer goes to `colltopo doctor`, and bash completes.
 """
 
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +27,30 @@ def cmake_options():
             if name == "CMakeLists.txt" or name.endswith(".cmake"):
                 with open(os.path.join(folder, name), encoding="utf-8") as file:
                     text += file.read()
+    return text
+
+
+def recipe(name):
+    """A recipe as `scripts/package recipes` completes it, from a copy of the sources that is a repository of its own."""
+    if shutil.which("git") is None:
+        print("SKIP: no git")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        for wanted in ("CMakeLists.txt", "scripts"):
+            source = os.path.join(SOURCES, wanted)
+            (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, os.path.join(folder, wanted))
+        git = ["git", "-C", folder, "-c", "user.name=t", "-c", "user.email=t@t"]
+        for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "t"]):
+            subprocess.run(git + words, check=True)
+        subprocess.run([f"{folder}/scripts/package", "recipes", "https://host/colltopo", "https://host/archives"], check=True,
+                       capture_output=True)
+        made = f"{folder}/build/package"
+        with open(f"{made}/colltopo-{VERSION}.tar.gz", "rb") as file:
+            checksum = hashlib.sha256(file.read()).hexdigest()
+        with open(f"{made}/{name}", encoding="utf-8") as file:
+            text = file.read()
+    assert re.search("@[A-Z_]+@", text) is None, "something is not filled in"
+    assert checksum in text, "not the checksum of the archive"
     return text
 
 
@@ -59,8 +85,8 @@ def spack():
     sys.modules["spack"] = types.ModuleType("spack")
     sys.modules["spack.package"] = stand_in
     scope = {}
-    exec(compile(contents("package.py"), "package.py", "exec"), scope)  # pylint: disable=exec-used
-    recipe = scope["Colltopo"]()
+    exec(compile(recipe("spack/package.py"), "package.py", "exec"), scope)  # pylint: disable=exec-used
+    made = scope["Colltopo"]()
 
     class Spec:
         mpicc = "/mpi/bin/mpicc"
@@ -76,16 +102,18 @@ def spack():
         lib = types.SimpleNamespace(openmpi="/prefix/lib/openmpi")
         share = types.SimpleNamespace(colltopo="/prefix/share/colltopo")
 
-    recipe.spec, recipe.run_tests, recipe.prefix = Spec(), False, Prefix("/prefix")
-    recipe.stage = types.SimpleNamespace(source_path="/stage")
-    arguments = recipe.cmake_args()
+    made.spec, made.run_tests, made.prefix = Spec(), False, Prefix("/prefix")
+    made.stage = types.SimpleNamespace(source_path="/stage")
+    arguments = made.cmake_args()
     assert "-DCOLLTOPO_OPENMPI_SOURCE=/stage/openmpi-source" in arguments, arguments
     known = cmake_options()
     for argument in arguments:
         name = argument[2:].split("=")[0]
         assert name in known or name.startswith("MPI_"), f"CMake knows no {name}"
+    assert made.homepage == "https://host/colltopo", made.homepage
+    assert made.url == f"https://host/archives/colltopo-{VERSION}.tar.gz", made.url
     variables = {}
-    recipe.setup_run_environment(types.SimpleNamespace(set=variables.__setitem__))
+    made.setup_run_environment(types.SimpleNamespace(set=variables.__setitem__))
     assert variables["OMPI_MCA_mca_base_component_path"] == "SYSTEM_DEFAULT:/prefix/lib/openmpi", variables
     needed = {arguments[0].split("@")[0] for name, arguments, _ in calls if name == "depends_on"}
     assert {"openmpi", "hwloc", "clp", "cbc", "bliss", "pugixml"} <= needed, needed
@@ -93,10 +121,12 @@ def spack():
 
 def easybuild():
     scope = {}
-    exec(compile(contents("colltopo-0.1.0-gompi-2025a.eb"), "eb", "exec"), scope)  # pylint: disable=exec-used
+    exec(compile(recipe(f"colltopo-{VERSION}-gompi-2025a.eb"), "eb", "exec"), scope)  # pylint: disable=exec-used
     for name in ("easyblock", "name", "version", "homepage", "description", "toolchain", "sources", "dependencies", "moduleclass"):
         assert scope.get(name), f"{name} is missing"
     assert scope["version"] == VERSION, f"version {scope['version']}, and this is {VERSION}"
+    assert scope["homepage"] == "https://host/colltopo", scope["homepage"]
+    assert scope["sources"][0]["source_urls"] == ["https://host/archives"], scope["sources"]
     known = cmake_options()
     for option in scope["configopts"].split():
         assert option.startswith("-D") and option[2:].split("=")[0] in known, f"CMake knows no {option}"
