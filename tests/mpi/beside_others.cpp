@@ -1,8 +1,9 @@
-// A job with other components of coll beside coll/topo: every call gives the right values, and coll/topo counts exactly the
-// program's own calls, not those that another component makes within them on communicators of its own.
+// A job with other components of coll beside coll/topo: every call gives the right values, and coll/topo counts exactly
+// the program's own calls, not those that another component makes within them on communicators of its own.
 //
-// beside_others MODE: whom the calls on MPI_COMM_WORLD and on halves of it are to go to: `served` and `left` (coll/topo all,
-// or none), `auto` (each counted once), `any` (values only), `back` (coll/topo stands back) and `absent` (it is not loaded).
+// beside_others MODE: whom the calls on MPI_COMM_WORLD and on halves of it are to go to: `served` and `left` (coll/topo
+// all, or none), `auto` (each counted once), `any` (values only), `back` (coll/topo stands back) and `absent` (it is
+// not loaded).
 #include <algorithm>
 #include <cstring>
 
