@@ -41,7 +41,7 @@ def line(*cells):
     return f"{cells[0]:38}" + "".join(f"{cell:>16}" for cell in cells[1:])
 
 
-def text_of(result, picture, seconds):
+def text_of(result, picture, seconds, build):
     rows = [
         f"{result['hosts']} hosts on {result['topology']}, every link {result['rate_mbit']} Mbit/s, one shortest path per pair (by hash, as routers choose)",
         "",
@@ -63,7 +63,7 @@ def text_of(result, picture, seconds):
         f"The variable: {result['variable']}",
         f"The picture:  {picture}",
         "",
-        f"On your machine (`colltopo topology --help` says how networks are named; {result['topology']} is the one above):",
+        f"On your machine, after `source {build}/env.sh`, with your network in place of {result['topology']} (docs/topologies.md):",
         f"    colltopo generate mcf-steps {result['topology']} -o alltoall.sched && mpirun --mca coll_topo_alltoall_algorithm file:$PWD/alltoall.sched ./your-program",
         f"({seconds:.0f} s; load of this machine {result['load_average']:.1f})",
     ]

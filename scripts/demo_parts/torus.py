@@ -77,7 +77,7 @@ def main(build, folder, short):
     with open(f"{folder}/demo.json", "w", encoding="utf-8") as file:
         json.dump(result, file, indent=2)
     picture = chart.write(result, runs, folder)
-    print(report.text_of(result, picture, time.monotonic() - began))
+    print(report.text_of(result, picture, time.monotonic() - began, build))
     return 0 if result["good"] else 1
 
 

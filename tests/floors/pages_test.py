@@ -27,7 +27,8 @@ def anchors(page):
 
 
 def dead_links(page):
-    for link in LINK.findall(re.sub(r"`[^`\n]*`", "", text_of(page))):
+    plain = re.sub(r"`[^`\n]*`", "", text_of(page))
+    for link in LINK.findall(plain) + re.findall(r'<img src="([^"]*)"', plain):
         if re.match(r"[a-z]+:", link):
             continue
         path, _, heading = link.partition("#")

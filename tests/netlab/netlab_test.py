@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 
+import cases_demo
 import cases_jobs
 import cases_network
 import cases_steering
 from sandbox import CANNOT, Skip, enter_sandbox
 
-CASES = (cases_jobs, cases_network, cases_steering)
+CASES = (cases_demo, cases_jobs, cases_network, cases_steering)
 
 
 def main():
