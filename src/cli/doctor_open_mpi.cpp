@@ -153,6 +153,18 @@ void examine_selection(const OpenMpi& open_mpi, Findings& findings) {
                    "unset OMPI_MCA_coll_topo_priority");
     return;
   }
+  // What han of 4.1 cannot do goes to whoever is above it, which is again coll/topo: the component stands back there.
+  if (open_mpi.version.starts_with("4.1.") && priority("han") > std::max(0, priority("basic")) &&
+      priority("han") < own) {
+    findings.fault(
+        "selection",
+        fmt::format(
+            "han has priority {} below topo's {}, where han of Open MPI 4.1 does not work: coll/topo leaves jobs "
+            "on several nodes to it",
+            priority("han"), own),
+        "unset OMPI_MCA_coll_han_priority (0, its default), or raise it above coll/topo's");
+    return;
+  }
   std::vector<std::string> above, others;
   for (const auto& [name, release] : open_mpi.coll) {
     if (name == "topo" || (!list.empty() && !excludes && std::ranges::find(names, name) == names.end())) continue;

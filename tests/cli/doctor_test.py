@@ -27,7 +27,7 @@ class Installation:
         self.loads = True
         self.complaint = ""
         self.component_path = f"{self.system}:{self.components}"
-        self.parameters = {"coll": "", "coll_topo_priority": "60", "coll_han_priority": "35"}
+        self.parameters = {"coll": "", "coll_topo_priority": "60", "coll_han_priority": "0"}
         self.environment = {}
         self.options = []
         self.limits = ""
@@ -105,6 +105,10 @@ def below_another(here):
     here.parameters["coll_han_priority"] = "80"
 
 
+def above_han_of_4_1(here):
+    here.parameters["coll_han_priority"] = "35"
+
+
 def misspelt(here):
     here.environment["OMPI_MCA_coll_topo_topologie"] = "torus:3x3"
 
@@ -158,6 +162,7 @@ FAULTS = {
     not_listed: ("selection", "leaves coll/topo out", "add topo to OMPI_MCA_coll"),
     turned_off: ("selection", "turns coll/topo off", "unset OMPI_MCA_coll_topo_priority"),
     below_another: ("selection", "han 80 is not below it", "raise OMPI_MCA_coll_topo_priority"),
+    above_han_of_4_1: ("selection", "han has priority 35 below topo's 60", "unset OMPI_MCA_coll_han_priority"),
     misspelt: ("settings", "there is no parameter coll_topo_topologie", "ompi_info --param coll topo"),
     refused: ("settings", "alltoall_radix is 1", "correct or unset coll_topo_alltoall_radix"),
     no_topology_file: ("topology", "/nowhere/cluster.json", "colltopo topology FILE"),
