@@ -12,6 +12,9 @@ shim with `colltopo:`, those of scripts with their name.
 First of all: `colltopo doctor` looks at Open MPI, the component, settings, files and limits, and names what is wrong;
 `--mca coll_topo_verbose 1` says who serves which call and why.
 
+Not here: options that are missing, unknown or given twice (the line says so, `--help` lists them), what Open MPI, UCX and the kernel
+say of themselves, and how a test failed.
+
 """
 
 
