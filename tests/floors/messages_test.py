@@ -86,7 +86,12 @@ def copies_that_must_fail():
             file.write('void f() { throw Error(fmt::format("the new {} is "\n "not explained; expected an entry", 1)); }\n')
         if "- the new … is not explained; expected an entry" not in ask([], folder)[1]:
             wrong.append("a new message is not missed")
+        title = "Out of memory"
+        ask(["--add", title, "src/base/new.cpp"], folder)
+        if ask([], folder)[0] != ask([], TOP)[0]:
+            wrong.append(f"a message that was added is still missed: {ask([], folder)[1]}")
         os.unlink(new)
+        ask(["--add", title, "src/base/new.cpp"], folder)
         with open(os.path.join(folder, "docs", "troubleshooting.txt"), "a", encoding="utf-8") as file:
             file.write("- nobody prints this line\n")
         status, said = ask([], folder)
