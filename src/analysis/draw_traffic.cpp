@@ -23,6 +23,11 @@ struct Traffic {
   std::size_t messages = 0;
   std::vector<double> chunks;  // [source][target]
   double most = 0;
+
+  double& at(Rank source, Rank target) {
+    return chunks[static_cast<std::size_t>(source) * static_cast<std::size_t>(cells) +
+                  static_cast<std::size_t>(target)];
+  }
 };
 
 Traffic traffic_of(const Schedule& schedule, Step step) {
@@ -34,8 +39,7 @@ Traffic traffic_of(const Schedule& schedule, Step step) {
   for (const Message& message : messages_of(schedule)) {
     if (step > 0 && message.step != step) continue;
     ++traffic.messages;
-    double& cell = traffic.chunks[static_cast<std::size_t>(message.source / traffic.ranks_per_cell * traffic.cells +
-                                                           message.target / traffic.ranks_per_cell)];
+    double& cell = traffic.at(message.source / traffic.ranks_per_cell, message.target / traffic.ranks_per_cell);
     cell += static_cast<double>(message.chunks);
     traffic.most = std::max(traffic.most, cell);
   }
@@ -55,7 +59,7 @@ std::string what_of(const Schedule& schedule, Step step, const Traffic& traffic)
 
 std::string traffic_svg(const Schedule& schedule, Step step) {
   constexpr double k_left = 70, k_top = 92, k_side = 512;
-  const Traffic traffic = traffic_of(schedule, step);
+  Traffic traffic = traffic_of(schedule, step);
   const std::string title =
       fmt::format("{}: {} on {} ranks", schedule.name, name(schedule.shape.collective), schedule.shape.ranks);
   const std::string what = what_of(schedule, step, traffic);
@@ -65,7 +69,7 @@ std::string traffic_svg(const Schedule& schedule, Step step) {
   const double cell = k_side / traffic.cells;
   for (Rank source = 0; source < traffic.cells; ++source)
     for (Rank target = 0; target < traffic.cells; ++target) {
-      const double chunks = traffic.chunks[static_cast<std::size_t>(source * traffic.cells + target)];
+      const double chunks = traffic.at(source, target);
       if (chunks > 0)
         svg.rectangle({k_left + cell * target, k_top + cell * source}, cell, cell, heat(chunks / traffic.most),
                       {"none", 0, false});
