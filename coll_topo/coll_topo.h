@@ -12,16 +12,23 @@
 
 BEGIN_C_DECLS
 
-/* The collectives that the component serves. */
+/* The collectives that the component serves: those that it can also stage for an accelerator, and the others. */
 #define MCA_COLL_TOPO_EACH_FUNCTION(APPLY) \
-    APPLY(alltoall)                        \
-    APPLY(allgather)                       \
-    APPLY(allreduce)                       \
-    APPLY(reduce_scatter)                  \
-    APPLY(reduce_scatter_block)            \
-    APPLY(bcast)                           \
-    APPLY(reduce)                          \
-    APPLY(gather)                          \
+    MCA_COLL_TOPO_EACH_STAGED(APPLY)       \
+    APPLY(allgatherv)                      \
+    APPLY(gatherv)                         \
+    APPLY(scatterv)                        \
+    APPLY(alltoallv)                       \
+    APPLY(alltoallw)
+#define MCA_COLL_TOPO_EACH_STAGED(APPLY) \
+    APPLY(alltoall)                      \
+    APPLY(allgather)                     \
+    APPLY(allreduce)                     \
+    APPLY(reduce_scatter)                \
+    APPLY(reduce_scatter_block)          \
+    APPLY(bcast)                         \
+    APPLY(reduce)                        \
+    APPLY(gather)                        \
     APPLY(scatter)
 
 typedef struct mca_coll_topo_previous_t {
@@ -63,6 +70,7 @@ typedef struct mca_coll_topo_module_t {
     int verbose;
     bool abandoned;             /* a message of the last call was given up and may still arrive */
     size_t *counts;             /* reduce_scatter's, one per rank; NULL until needed */
+    size_t *sizes;              /* bytes and places of blocks, of both sides; NULL until needed */
     struct shell_memory memory; /* packed data of derived datatypes */
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES][MCA_COLL_TOPO_DECLINED];
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
@@ -130,6 +138,12 @@ typedef struct mca_coll_topo_move_t {
     bool output_changes;
 } mca_coll_topo_move_t;
 int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call);
+
+/* What packing of a module's calls needs. */
+struct shell_side mca_coll_topo_side(mca_coll_topo_module_t *module);
+
+/* Packs `count` elements at `buf` into `dense` or, the other way, unpacks them from there. */
+int mca_coll_topo_convert(const ompi_datatype_t *dtype, size_t count, const void *buf, char *dense, bool packing);
 
 /* What a reduction does to elements; the context of colltopo_call.reduce. */
 typedef struct mca_coll_topo_operation_t {
@@ -205,6 +219,24 @@ int mca_coll_topo_gather(const void *sbuf, mca_coll_topo_count_t scount, ompi_da
 int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
                           mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
                           mca_coll_base_module_t *module);
+
+int mca_coll_topo_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                             mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype,
+                             ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_topo_gatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                          mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype,
+                          int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_topo_scatterv(const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t displs,
+                           ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype,
+                           int root, ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_topo_alltoallv(const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t sdispls,
+                            ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_counts_t rcounts,
+                            mca_coll_topo_displs_t rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                            mca_coll_base_module_t *module);
+int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t sdispls,
+                            struct ompi_datatype_t *const *sdtypes, void *rbuf, mca_coll_topo_counts_t rcounts,
+                            mca_coll_topo_displs_t rdispls, struct ompi_datatype_t *const *rdtypes,
+                            ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
 /* Offers functions that touch an accelerator's memory by its own copies alone, in place of those above. */
 void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module);

@@ -20,7 +20,9 @@
 #    define MCA_COLL_TOPO_COLL_VERSION MCA_COLL_BASE_VERSION_3_0_0
 typedef size_t mca_coll_topo_count_t;
 typedef ompi_count_array_t mca_coll_topo_counts_t;
+typedef ompi_disp_array_t mca_coll_topo_displs_t;
 #    define mca_coll_topo_count_at(counts, i) ompi_count_array_get(counts, i)
+#    define mca_coll_topo_displ_at(displs, i) ompi_disp_array_get(displs, i)
 #else
 #    if defined(MCA_COLL_BASE_VERSION_2_4_0) /* 5.0 */
 #        define MCA_COLL_TOPO_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
@@ -29,7 +31,9 @@ typedef ompi_count_array_t mca_coll_topo_counts_t;
 #    endif
 typedef int mca_coll_topo_count_t;
 typedef const int *mca_coll_topo_counts_t;
+typedef const int *mca_coll_topo_displs_t;
 #    define mca_coll_topo_count_at(counts, i) ((counts)[i])
+#    define mca_coll_topo_displ_at(displs, i) ((displs)[i])
 #endif
 
 /* 4.1 and 5.0 copy a module's functions into the communicator themselves and count references; main wants modules to

@@ -345,6 +345,12 @@ static int mca_coll_topo_staged_scatter(const void *sbuf, mca_coll_topo_count_t 
 void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module)
 {
 #define MCA_COLL_TOPO_OFFER(name) module->super.coll_##name = mca_coll_topo_staged_##name;
-    MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_OFFER)
+    MCA_COLL_TOPO_EACH_STAGED(MCA_COLL_TOPO_OFFER)
 #undef MCA_COLL_TOPO_OFFER
+    /* Blocks of sizes of their own stay with the former functions: nothing agrees on where they lie. */
+    module->super.coll_allgatherv = NULL;
+    module->super.coll_gatherv = NULL;
+    module->super.coll_scatterv = NULL;
+    module->super.coll_alltoallv = NULL;
+    module->super.coll_alltoallw = NULL;
 }

@@ -14,7 +14,7 @@
 
 #include "opal/datatype/opal_convertor.h"
 
-static struct shell_side mca_coll_topo_side(mca_coll_topo_module_t *module)
+struct shell_side mca_coll_topo_side(mca_coll_topo_module_t *module)
 {
     return (struct shell_side){.owner = module,
                                .memory = &module->memory,
@@ -34,8 +34,7 @@ static inline char *mca_coll_topo_first_byte(const mca_coll_topo_span_t *span)
     return (char *) span->buf + span->dtype->super.true_lb;
 }
 
-/* Packs `count` elements at `buf` into `dense` or, the other way, unpacks them from there. */
-static int mca_coll_topo_convert(const ompi_datatype_t *dtype, size_t count, const void *buf, char *dense, bool packing)
+int mca_coll_topo_convert(const ompi_datatype_t *dtype, size_t count, const void *buf, char *dense, bool packing)
 {
     opal_convertor_t convertor;
     size_t left = count * dtype->super.size;

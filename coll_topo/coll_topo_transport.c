@@ -30,6 +30,11 @@ static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
     [COLLTOPO_REDUCE] = MCA_COLL_BASE_TAG_REDUCE,
     [COLLTOPO_GATHER] = MCA_COLL_BASE_TAG_GATHER,
     [COLLTOPO_SCATTER] = MCA_COLL_BASE_TAG_SCATTER,
+    [COLLTOPO_ALLGATHERV] = MCA_COLL_BASE_TAG_ALLGATHERV,
+    [COLLTOPO_GATHERV] = MCA_COLL_BASE_TAG_GATHERV,
+    [COLLTOPO_SCATTERV] = MCA_COLL_BASE_TAG_SCATTERV,
+    [COLLTOPO_ALLTOALLV] = MCA_COLL_BASE_TAG_ALLTOALLV,
+    [COLLTOPO_ALLTOALLW] = MCA_COLL_BASE_TAG_ALLTOALLW,
 };
 
 /* What is rare stays out of the functions that every message runs through: it would cost them registers. */
@@ -225,6 +230,11 @@ static const char *mca_coll_topo_previous_component(void *context, int collectiv
         [COLLTOPO_REDUCE] = (mca_coll_topo_any_fn_t) module->previous.reduce,
         [COLLTOPO_GATHER] = (mca_coll_topo_any_fn_t) module->previous.gather,
         [COLLTOPO_SCATTER] = (mca_coll_topo_any_fn_t) module->previous.scatter,
+        [COLLTOPO_ALLGATHERV] = (mca_coll_topo_any_fn_t) module->previous.allgatherv,
+        [COLLTOPO_GATHERV] = (mca_coll_topo_any_fn_t) module->previous.gatherv,
+        [COLLTOPO_SCATTERV] = (mca_coll_topo_any_fn_t) module->previous.scatterv,
+        [COLLTOPO_ALLTOALLV] = (mca_coll_topo_any_fn_t) module->previous.alltoallv,
+        [COLLTOPO_ALLTOALLW] = (mca_coll_topo_any_fn_t) module->previous.alltoallw,
     };
 
     return mca_coll_topo_component_of(functions[collective]);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t k_margin = 64;  // bytes on each side of a buffer that nobody may touch
 constexpr std::byte k_poison{0xA5};
 
-constexpr std::array<KindName, 9> k_kinds = {{
+constexpr std::array<KindName, 14> k_kinds = {{
     {Kind::alltoall, "alltoall", "alltoall", false},
     {Kind::allgather, "allgather", "allgather", false},
     {Kind::allreduce, "allreduce", "allreduce", true},
@@ -25,6 +25,11 @@ constexpr std::array<KindName, 9> k_kinds = {{
     {Kind::reduce, "reduce", "reduce", true, true},
     {Kind::gather, "gather", "gather", false, true},
     {Kind::scatter, "scatter", "scatter", false, true},
+    {Kind::allgatherv, "allgatherv", "allgatherv", false, false, true},
+    {Kind::gatherv, "gatherv", "gatherv", false, true, true},
+    {Kind::scatterv, "scatterv", "scatterv", false, true, true},
+    {Kind::alltoallv, "alltoallv", "alltoallv", false, false, true},
+    {Kind::alltoallw, "alltoallw", "alltoallw", false, false, true},
 }};
 
 // Small enough for every element type to hold it exactly.
@@ -181,9 +186,32 @@ Exchange::Exchange(const Case& what, int rank, int ranks)
   if (what.kind == Kind::bcast) input_count_ = 0;
   if (what.kind == Kind::gather) output_count_ *= is_root ? all : 0;
   if (what.kind == Kind::scatter) input_count_ *= is_root ? all : 0;
+  if (name_of(what.kind).uneven) place_blocks();
   input_.assign(input_count_ * size_of(what.element) + 2 * k_margin, k_poison);
   output_.assign(output_count_ * size_of(what.element) + 2 * k_margin, k_poison);
   if (what.kind == Kind::reduce_scatter) counts_.assign(all, static_cast<int>(what.count));
+}
+
+// A side of one block is a list of one.
+void Exchange::place_blocks() {
+  const auto between = [&](int from, int to) { return elements_between(case_.spread, case_.count, ranks_, from, to); };
+  const bool exchanges = case_.kind == Kind::alltoallv || case_.kind == Kind::alltoallw;
+  const bool is_root = rank_ == case_.root;
+  for (int peer = 0; peer < ranks_; ++peer) {
+    if (exchanges) sent_.add(between(rank_, peer));
+    if (exchanges) received_.add(between(peer, rank_));
+    if (case_.kind == Kind::scatterv && is_root) sent_.add(between(peer, 0));
+    if (case_.kind == Kind::allgatherv || (case_.kind == Kind::gatherv && is_root)) received_.add(between(peer, 0));
+  }
+  if (case_.kind == Kind::allgatherv || case_.kind == Kind::gatherv) sent_.add(between(rank_, 0));
+  if (case_.kind == Kind::scatterv) received_.add(between(rank_, 0));
+  input_count_ = sent_.elements;
+  output_count_ = received_.elements;
+  if (case_.kind != Kind::alltoallw) return;
+  const auto bytes = static_cast<int>(size_of(case_.element));
+  for (const int place : sent_.places) sent_bytes_.push_back(place * bytes);
+  for (const int place : received_.places) received_bytes_.push_back(place * bytes);
+  types_.assign(static_cast<std::size_t>(ranks_), datatype(case_.element));
 }
 
 void Exchange::fill(std::uint64_t seed) {
@@ -195,12 +223,14 @@ void Exchange::fill_as(std::uint64_t seed) {
   std::fill(output_.begin(), output_.end(), k_poison);
   const bool to_each = case_.kind == Kind::alltoall || case_.kind == Kind::scatter;
   const bool is_bcast = case_.kind == Kind::bcast;
+  const bool uneven = name_of(case_.kind).uneven;
   if (is_bcast && rank_ != case_.root) return;
   std::vector<std::byte>& buffer = is_bcast ? output_ : input_;
   const std::size_t elements = is_bcast ? output_count_ : input_count_;
   for (std::size_t i = 0; i < elements; ++i) {
     const std::uint64_t value = name_of(case_.kind).reduces
                                     ? contributed(case_.reduction, case_.element, seed, rank_, ranks_, i)
+                                : uneven  ? moved_in_block(seed, i)
                                 : to_each ? moved(seed, rank_, static_cast<int>(i / case_.count), i % case_.count)
                                           : moved(seed, rank_, 0, i);
     const T typed = static_cast<T>(value);
@@ -208,7 +238,42 @@ void Exchange::fill_as(std::uint64_t seed) {
   }
 }
 
+std::uint64_t Exchange::moved_in_block(std::uint64_t seed, std::size_t index) const {
+  const std::size_t block = sent_.block_of(index);
+  const bool to_each = sent_.counts.size() > 1;
+  return moved(seed, rank_, to_each ? static_cast<int>(block) : 0,
+               index - static_cast<std::size_t>(sent_.places[block]));
+}
+
+void Exchange::call_uneven(MPI_Comm comm) {
+  void* in = input_.data() + k_margin;
+  void* out = output_.data() + k_margin;
+  const MPI_Datatype type = datatype(case_.element);
+  switch (case_.kind) {
+    case Kind::allgatherv:
+      MPI_Allgatherv(in, sent_.counts[0], type, out, received_.counts.data(), received_.places.data(), type, comm);
+      break;
+    case Kind::gatherv:
+      MPI_Gatherv(in, sent_.counts[0], type, out, received_.counts.data(), received_.places.data(), type, case_.root,
+                  comm);
+      break;
+    case Kind::scatterv:
+      MPI_Scatterv(in, sent_.counts.data(), sent_.places.data(), type, out, received_.counts[0], type, case_.root,
+                   comm);
+      break;
+    case Kind::alltoallv:
+      MPI_Alltoallv(in, sent_.counts.data(), sent_.places.data(), type, out, received_.counts.data(),
+                    received_.places.data(), type, comm);
+      break;
+    default:
+      MPI_Alltoallw(in, sent_.counts.data(), sent_bytes_.data(), types_.data(), out, received_.counts.data(),
+                    received_bytes_.data(), types_.data(), comm);
+      break;
+  }
+}
+
 void Exchange::call(MPI_Comm comm) {
+  if (name_of(case_.kind).uneven) return call_uneven(comm);
   void* in = input_.data() + k_margin;
   void* out = output_.data() + k_margin;
   const int count = static_cast<int>(case_.count);
@@ -242,11 +307,20 @@ void Exchange::call(MPI_Comm comm) {
     case Kind::scatter:
       MPI_Scatter(in, count, type, out, count, type, case_.root, comm);
       break;
+    default:
+      break;
   }
 }
 
 Wrong Exchange::compare(std::uint64_t seed) const {
   return with_type(case_.element, [&](auto value) { return compare_as<decltype(value)>(seed); });
+}
+
+std::uint64_t Exchange::received_from_block(std::uint64_t seed, std::size_t index) const {
+  const std::size_t block = received_.block_of(index), at = index - static_cast<std::size_t>(received_.places[block]);
+  if (case_.kind == Kind::scatterv) return moved(seed, case_.root, rank_, at);
+  const bool exchanges = case_.kind == Kind::alltoallv || case_.kind == Kind::alltoallw;
+  return moved(seed, static_cast<int>(block), exchanges ? rank_ : 0, at);
 }
 
 template <class T>
@@ -272,6 +346,13 @@ Wrong Exchange::compare_as(std::uint64_t seed) const {
         break;
       case Kind::scatter:
         value = moved(seed, case_.root, rank_, i);
+        break;
+      case Kind::allgatherv:
+      case Kind::gatherv:
+      case Kind::scatterv:
+      case Kind::alltoallv:
+      case Kind::alltoallw:
+        value = received_from_block(seed, i);
         break;
       case Kind::reduce_scatter:
       case Kind::reduce_scatter_block:

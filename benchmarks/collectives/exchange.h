@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "traffic.h"
+
 namespace colltopo::bench {
 
 enum class Kind {
@@ -21,7 +23,12 @@ enum class Kind {
   bcast,
   reduce,
   gather,
-  scatter
+  scatter,
+  allgatherv,
+  gatherv,
+  scatterv,
+  alltoallv,
+  alltoallw
 };
 
 struct KindName {
@@ -30,6 +37,7 @@ struct KindName {
   const char* parameter;  // in coll_topo_PARAMETER_algorithm
   bool reduces;
   bool rooted = false;
+  bool uneven = false;  // blocks have sizes of their own
 };
 std::span<const KindName> kinds();
 const KindName& name_of(Kind kind);
@@ -48,6 +56,7 @@ struct Case {
   Element element = Element::float64;
   Reduction reduction = Reduction::sum;
   int root = 0;
+  Spread spread = Spread::equal;  // of calls whose blocks have sizes of their own, of which `count` is the mean
 };
 
 /// The first wrong place that a rank found, or none.
@@ -68,6 +77,10 @@ class Exchange {
   Wrong compare(std::uint64_t seed) const;
 
  private:
+  void place_blocks();
+  void call_uneven(MPI_Comm comm);
+  std::uint64_t moved_in_block(std::uint64_t seed, std::size_t index) const;
+  std::uint64_t received_from_block(std::uint64_t seed, std::size_t index) const;
   template <class T>
   void fill_as(std::uint64_t seed);
   template <class T>
@@ -81,6 +94,9 @@ class Exchange {
   std::vector<std::byte> input_;   // with a margin on both sides
   std::vector<std::byte> output_;  // with a margin on both sides
   std::vector<int> counts_;
+  Blocks sent_, received_;  // of blocks with sizes of their own
+  std::vector<int> sent_bytes_, received_bytes_;
+  std::vector<MPI_Datatype> types_;
 };
 
 }  // namespace colltopo::bench

@@ -192,7 +192,7 @@ nlohmann::ordered_json report_overhead(const Job& job, const Options& options, c
   for (const Kind kind : options.collectives)
     for (const std::size_t bytes : options.sizes) {
       const Element element = element_for(options, bytes);
-      const Case what{kind, bytes / size_of(element), element, options.reduction, options.root};
+      const Case what{kind, bytes / size_of(element), element, options.reduction, options.root, options.spread};
       const Overhead cost =
           overhead(what, algorithm, options.overhead_communicators, options.effort, counters, job.control);
       lines.push_back({{"collective", name_of(kind).name},
@@ -231,7 +231,7 @@ bool bench(const Job& job, const Options& options, const Counters& counters) {
       contenders.push_back(std::make_unique<Contender>(algorithm, kind, options.pace));
     for (const std::size_t bytes : options.sizes) {
       const Element element = element_for(options, bytes);
-      const Case what{kind, bytes / size_of(element), element, options.reduction, options.root};
+      const Case what{kind, bytes / size_of(element), element, options.reduction, options.root, options.spread};
       for (const Row& row : run(job, options, what, contenders, counters)) {
         correct = correct && row.correct;
         results.push_back(json_of(job, options, what, bytes, row));

@@ -91,6 +91,12 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       {"sum", Reduction::sum},   {"prod", Reduction::prod}, {"min", Reduction::min},  {"max", Reduction::max},
       {"band", Reduction::band}, {"bor", Reduction::bor},   {"bxor", Reduction::bxor}};
 
+  const std::map<std::string, Spread> spreads = {{"equal", Spread::equal},
+                                                 {"uneven", Spread::uneven},
+                                                 {"skewed", Spread::skewed},
+                                                 {"huge", Spread::huge},
+                                                 {"sparse", Spread::sparse}};
+
   CLI::App app{k_about, "colltopo-bench"};
   app.add_option("--collective", collectives, "C[,C...] or all")->capture_default_str();
   app.add_option("--bytes", sizes, "sizes, as 8,1K,4M, or doubling ranges, as 8:1M")->capture_default_str();
@@ -114,7 +120,11 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   app.add_option("--type", options.element, "element type; else the widest of double, int32, int8 that divides BYTES")
       ->transform(CLI::CheckedTransformer(types));
   app.add_option("--op", options.reduction, "reduction")->transform(CLI::CheckedTransformer(reductions));
-  app.add_option("--root", options.root, "of bcast, reduce, gather and scatter")->capture_default_str();
+  app.add_option("--root", options.root, "of bcast, reduce, gather(v) and scatter(v)")->capture_default_str();
+  app.add_option("--counts", options.spread,
+                 "of calls whose blocks have sizes of their own, of which BYTES is the mean: equal, uneven (half to "
+                 "three halves), skewed (Zipf), huge (one block a thousand times the others), sparse (one in eight)")
+      ->transform(CLI::CheckedTransformer(spreads));
   app.add_option("--pace", options.pace, "coll_topo_pace of what coll/topo serves: free or steps");
   app.add_option("--overhead", options.overhead_communicators,
                  "also print what coll/topo costs: first and cached call, memory over N fresh communicators")

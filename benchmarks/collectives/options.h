@@ -17,6 +17,7 @@ struct Options {
   std::optional<Element> element;       // nothing: the widest of double, int32, int8 that divides the size
   Reduction reduction = Reduction::sum;
   int root = 0;
+  Spread spread = Spread::equal;
   std::string pace;  // of coll/topo's contenders; empty: as set otherwise
   Effort effort;
   bool check = false;

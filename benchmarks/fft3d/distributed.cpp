@@ -31,7 +31,8 @@ class Clock {
 
 }  // namespace
 
-Distributed::Distributed(Plan plan, MPI_Comm comm) : plan_(std::move(plan)), comm_(comm) {
+Distributed::Distributed(Plan plan, Exchanging exchanging, MPI_Comm comm)
+    : plan_(std::move(plan)), exchanging_(exchanging), comm_(comm) {
   const std::size_t points = plan_.extents[0] * plan_.extents[1] * plan_.extents[2];
   field_size_ = plan_.transform == Transform::r2c ? points : 2 * points;
   field_.reset(fftw_alloc_real(field_size_));
@@ -58,7 +59,8 @@ Distributed::Distributed(Plan plan, MPI_Comm comm) : plan_(std::move(plan)), com
     const bool is_lines = stage.action == Stage::Action::lines;
     forward_.push_back(is_lines ? lines_plan(stage.lines, FFTW_FORWARD) : nullptr);
     backward_.push_back(is_lines ? lines_plan(stage.lines, FFTW_BACKWARD) : nullptr);
-    back_.push_back(is_lines ? Exchange{} : reversed(stage.exchange));
+    there_.push_back(is_lines ? Call{} : call_of(stage.exchange));
+    back_.push_back(is_lines ? Call{} : call_of(reversed(stage.exchange)));
   }
 }
 
@@ -98,21 +100,37 @@ MPI_Comm Distributed::comm_of(Group group) const {
   return group == Group::row ? row_ : column_;
 }
 
-void Distributed::run(const Exchange& exchange) {
+Distributed::Call Distributed::call_of(const Exchange& exchange) {
+  Call call{exchange, {}, {}, {}, {}};
+  for (const Part& part : exchange.sent) {
+    call.sent.push_back(static_cast<int>(part.size));
+    call.sent_at.push_back(static_cast<int>(part.block));
+  }
+  for (const Part& part : exchange.received) {
+    call.received.push_back(static_cast<int>(part.size));
+    call.received_at.push_back(static_cast<int>(part.block));
+  }
+  return call;
+}
+
+void Distributed::run(const Call& call) {
+  const Exchange& exchange = call.exchange;
   {
     const Clock clock(times_.pack);
-    for (std::size_t peer = 0; peer < exchange.peers; ++peer)
-      copy_box(exchange.pack, local_ + peer * exchange.pack_step, spare_ + peer * exchange.block);
+    for (const Part& part : exchange.sent) copy_box(part.copy, local_ + part.local, spare_ + part.block);
   }
   {
     const Clock clock(times_.exchange);
-    const int block = static_cast<int>(exchange.block);
-    MPI_Alltoall(spare_, block, MPI_C_DOUBLE_COMPLEX, local_, block, MPI_C_DOUBLE_COMPLEX, comm_of(exchange.group));
+    const MPI_Datatype number = MPI_C_DOUBLE_COMPLEX;
+    if (exchanging_ == Exchanging::alltoall)
+      MPI_Alltoall(spare_, call.sent[0], number, local_, call.received[0], number, comm_of(exchange.group));
+    else
+      MPI_Alltoallv(spare_, call.sent.data(), call.sent_at.data(), number, local_, call.received.data(),
+                    call.received_at.data(), number, comm_of(exchange.group));
   }
   {
     const Clock clock(times_.pack);
-    for (std::size_t peer = 0; peer < exchange.peers; ++peer)
-      copy_box(exchange.unpack, local_ + peer * exchange.block, spare_ + peer * exchange.unpack_step);
+    for (const Part& part : exchange.received) copy_box(part.copy, local_ + part.block, spare_ + part.local);
   }
   std::swap(local_, spare_);
 }
@@ -127,7 +145,7 @@ void Distributed::forward() {
   }
   for (std::size_t i = 0; i < plan_.stages.size(); ++i) {
     if (!forward_[i]) {
-      run(plan_.stages[i].exchange);
+      run(there_[i]);
       continue;
     }
     const Clock clock(times_.compute);

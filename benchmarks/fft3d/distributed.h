@@ -1,5 +1,5 @@
-// Runs a plan: FFTW for the lines, MPI_Alltoall for the exchanges, a clock around each. Nothing is allocated after the
-// constructor. Two arrays take turns as the local one and as the message buffer.
+// Runs a plan: FFTW for the lines, MPI_Alltoall or MPI_Alltoallv for the exchanges, a clock around each. Nothing is
+// allocated after the constructor. Two arrays take turns as the local one and as the message buffer.
 #pragma once
 
 #include <fftw3.h>
@@ -27,7 +27,7 @@ struct Times {
 class Distributed {
  public:
   /// `comm` has the ranks of the plan's process grid, row by row. Collective.
-  Distributed(Plan plan, MPI_Comm comm);
+  Distributed(Plan plan, Exchanging exchanging, MPI_Comm comm);
   ~Distributed();
   Distributed(const Distributed&) = delete;
   Distributed& operator=(const Distributed&) = delete;
@@ -44,7 +44,7 @@ class Distributed {
   void backward();
 
   Times take_times();
-  /// MPI_Alltoall calls that forward() and backward() together make.
+  /// Calls of MPI_Alltoall or MPI_Alltoallv that forward() and backward() together make.
   int exchanges() const;
 
  private:
@@ -58,10 +58,17 @@ class Distributed {
 
   LinesPlan lines_plan(const Lines& lines, int sign);
   void make_first_lines();
-  void run(const Exchange& exchange);
+  /// An exchange as MPI wants it told.
+  struct Call {
+    Exchange exchange;
+    std::vector<int> sent, sent_at, received, received_at;
+  };
+  static Call call_of(const Exchange& exchange);
+  void run(const Call& call);
   MPI_Comm comm_of(Group group) const;
 
   Plan plan_;
+  Exchanging exchanging_;
   MPI_Comm comm_;
   MPI_Comm row_ = MPI_COMM_NULL;
   MPI_Comm column_ = MPI_COMM_NULL;
@@ -74,7 +81,7 @@ class Distributed {
   LinesPlan first_backward_;         // and back
   std::vector<LinesPlan> forward_;   // [stage]; null for exchanges
   std::vector<LinesPlan> backward_;  // [stage]
-  std::vector<Exchange> back_;       // [stage]: the exchanges reversed
+  std::vector<Call> there_, back_;   // [stage]: the exchanges, and reversed
   Times times_;
 };
 

@@ -1,6 +1,6 @@
-// colltopo-fft3d: a distributed 3D Fourier transform whose exchanges are MPI_Alltoall, the application of paper 001
-// (Fan et al., VI) in three dimensions. It knows nothing of coll/topo: how the exchanges run is the MPI library's
-// business.
+// colltopo-fft3d: a distributed 3D Fourier transform whose exchanges are MPI_Alltoall or MPI_Alltoallv, the application
+// of paper 001 (Fan et al., VI) in three dimensions. It knows nothing of coll/topo: how the exchanges run is the MPI
+// library's business.
 #include <fmt/format.h>
 #include <mpi.h>
 
@@ -80,6 +80,7 @@ void print_json(const Options& options, const Result& result) {
   nlohmann::ordered_json out = {{"program", "colltopo-fft3d"},
                                 {"grid", {options.grid.nx, options.grid.ny, options.grid.nz}},
                                 {"decomposition", options.decomposition == Decomposition::slab ? "slab" : "pencil"},
+                                {"exchange", options.exchanging == Exchanging::alltoall ? "alltoall" : "alltoallv"},
                                 {"transform", options.transform == Transform::c2c ? "c2c" : "r2c"},
                                 {"process_grid", {options.processes.rows, options.processes.columns}},
                                 {"ranks", result.ranks},
@@ -129,8 +130,9 @@ void print_text(const Options& options, const Result& result) {
 int run(const Options& options, int rank, int ranks) {
   Result result;
   result.ranks = ranks;
-  Distributed transform(plan_for(options.grid, options.transform, options.decomposition, options.processes, rank),
-                        MPI_COMM_WORLD);
+  Distributed transform(
+      plan_for(options.grid, options.transform, options.decomposition, options.processes, options.exchanging, rank),
+      options.exchanging, MPI_COMM_WORLD);
   result.exchanges = transform.exchanges();
   if (options.verify) {
     result.errors = verify(transform, MPI_COMM_WORLD);

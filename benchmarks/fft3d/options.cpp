@@ -16,7 +16,8 @@ namespace colltopo::fft3d {
 namespace {
 
 constexpr const char* k_about =
-    "Transforms a 3D field forward and backward (FFTW for the lines, MPI_Alltoall for the exchanges) and says where "
+    "Transforms a 3D field forward and backward (FFTW for the lines, MPI_Alltoall or MPI_Alltoallv for the exchanges) "
+    "and says where "
     "the\n"
     "time went and, where coll/topo served the exchanges, how many messages crossed nodes. Run it under mpirun.\n"
     "Exit status: 0 good, 1 the transform is wrong, 2 usage or a grid that does not divide.";
@@ -51,11 +52,17 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
                                                                {"pencil", Decomposition::pencil}};
   const std::map<std::string, Transform> transforms = {{"c2c", Transform::c2c}, {"r2c", Transform::r2c}};
 
+  const std::map<std::string, Exchanging> exchangings = {{"alltoall", Exchanging::alltoall},
+                                                         {"alltoallv", Exchanging::alltoallv}};
+
   CLI::App app{k_about, "colltopo-fft3d"};
   app.add_option("--grid", grid, "points along x, y and z")->capture_default_str();
   app.add_option("--decomposition", options.decomposition, "slab (x shared by all) or pencil (x and y shared)")
       ->transform(CLI::CheckedTransformer(decompositions));
   app.add_option("--transform", options.transform, "c2c or r2c")->transform(CLI::CheckedTransformer(transforms));
+  app.add_option("--exchange", options.exchanging,
+                 "alltoall (equal blocks: the grid must divide) or alltoallv (any grid with a point for each rank)")
+      ->transform(CLI::CheckedTransformer(exchangings));
   app.add_option("--process-grid", processes, "rows x columns of a pencil decomposition, as 2x4; else chosen");
   app.add_option("--iterations", options.iterations, "timed pairs of transforms")
       ->check(CLI::Range(1, 1000000))
@@ -76,8 +83,9 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       const auto rows = sides_from("--process-grid", processes, 2);
       options.processes = {static_cast<int>(rows[0]), static_cast<int>(rows[1])};
     }
-    options.processes = process_grid(options.grid, options.decomposition, ranks, options.processes);
-    const Plan plan = plan_for(options.grid, options.transform, options.decomposition, options.processes, 0);
+    options.processes = process_grid(options.grid, options.decomposition, ranks, options.processes, options.exchanging);
+    const Plan plan =
+        plan_for(options.grid, options.transform, options.decomposition, options.processes, options.exchanging, 0);
     if (plan.storage > k_side_most)
       throw std::invalid_argument(fmt::format(
           "grid {} leaves {} points per rank, more than an int counts; use more ranks", grid, plan.storage));

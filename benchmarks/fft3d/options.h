@@ -11,6 +11,7 @@ struct Options {
   Grid grid{64, 64, 64};
   Decomposition decomposition = Decomposition::slab;
   Transform transform = Transform::c2c;
+  Exchanging exchanging = Exchanging::alltoall;
   ProcessGrid processes;  // chosen from the grid when not given
   int iterations = 10;
   int warmup = 2;

@@ -16,6 +16,8 @@ namespace colltopo::fft3d {
 
 enum class Decomposition { slab, pencil };
 enum class Transform { c2c, r2c };
+/// By MPI_Alltoall, for which all blocks must be equal, or by MPI_Alltoallv, for any grid.
+enum class Exchanging { alltoall, alltoallv };
 /// Which ranks exchange: all, those with the same x (a row of the process grid), those with the same y or z (a column).
 enum class Group { all, row, column };
 
@@ -45,15 +47,18 @@ struct Lines {
   std::array<std::size_t, 2> loop_stride{};
 };
 
-/// An all-to-all of equal blocks between a packing and an unpacking copy per peer.
+/// What goes to a peer, or comes from it: a box of the local array and a block of the message buffer.
+struct Part {
+  BoxCopy copy;           // between the box's first point and the block
+  std::size_t local = 0;  // where the box begins
+  std::size_t block = 0;  // where the block begins
+  std::size_t size = 0;   // complex numbers
+};
+
+/// An all-to-all between a packing and an unpacking copy per peer.
 struct Exchange {
   Group group = Group::all;
-  std::size_t peers = 0;
-  std::size_t block = 0;        // complex numbers per peer
-  BoxCopy pack;                 // local array to block
-  std::size_t pack_step = 0;    // from peer to peer in the local array
-  BoxCopy unpack;               // block to local array
-  std::size_t unpack_step = 0;  // from peer to peer in the local array
+  std::vector<Part> sent, received;  // [peer]; blocks follow each other
 };
 
 /// The same exchange the other way round.
@@ -81,10 +86,12 @@ struct Plan {
 /// How many z frequencies there are: nz, or nz/2+1 of a real field.
 std::size_t frequencies(const Grid& grid, Transform transform);
 
-/// The process grid nearest to a square that divides the field; `asked` with rows 0 leaves the choice. Throws
-/// std::invalid_argument saying which side is not divided by what.
-ProcessGrid process_grid(const Grid& grid, Decomposition decomposition, int ranks, ProcessGrid asked);
+/// The process grid nearest to a square that divides the field, or, with alltoallv, leaves nobody without points;
+/// `asked` with rows 0 leaves the choice. Throws std::invalid_argument saying which side is not divided by what.
+ProcessGrid process_grid(const Grid& grid, Decomposition decomposition, int ranks, ProcessGrid asked,
+                         Exchanging exchanging);
 
-Plan plan_for(const Grid& grid, Transform transform, Decomposition decomposition, ProcessGrid processes, int rank);
+Plan plan_for(const Grid& grid, Transform transform, Decomposition decomposition, ProcessGrid processes,
+              Exchanging exchanging, int rank);
 
 }  // namespace colltopo::fft3d

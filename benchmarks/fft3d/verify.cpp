@@ -79,10 +79,10 @@ double spectrum_error(const Distributed& transform, MPI_Comm comm) {
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &ranks);
   const Box mine = spectrum_box(plan);
-  const int length = static_cast<int>(plan.storage);
+  const auto points = [](const Box& box) { return static_cast<std::size_t>(box[3] * box[4] * box[5]); };
   if (rank != 0) {
     MPI_Send(mine.data(), static_cast<int>(mine.size()), MPI_UINT64_T, 0, k_tag, comm);
-    MPI_Send(transform.spectrum().data(), length, MPI_C_DOUBLE_COMPLEX, 0, k_tag, comm);
+    MPI_Send(transform.spectrum().data(), static_cast<int>(points(mine)), MPI_C_DOUBLE_COMPLEX, 0, k_tag, comm);
     return 0;
   }
   const std::vector<Complex> serial = serial_spectrum(plan.grid, plan.transform);
@@ -90,11 +90,12 @@ double spectrum_error(const Distributed& transform, MPI_Comm comm) {
   double scale = 0;
   for (const Complex& value : serial) scale = std::max(scale, std::abs(value));
   double largest = largest_difference(mine, transform.spectrum(), plan.grid, nz, serial);
-  std::vector<Complex> part(plan.storage);
+  std::vector<Complex> part;
   for (int from = 1; from < ranks; ++from) {
     Box box{};
     MPI_Recv(box.data(), static_cast<int>(box.size()), MPI_UINT64_T, from, k_tag, comm, MPI_STATUS_IGNORE);
-    MPI_Recv(part.data(), length, MPI_C_DOUBLE_COMPLEX, from, k_tag, comm, MPI_STATUS_IGNORE);
+    part.resize(points(box));
+    MPI_Recv(part.data(), static_cast<int>(points(box)), MPI_C_DOUBLE_COMPLEX, from, k_tag, comm, MPI_STATUS_IGNORE);
     largest = std::max(largest, largest_difference(box, part, plan.grid, nz, serial));
   }
   return largest / scale;

@@ -101,12 +101,19 @@ struct Algorithm {
   std::function<std::vector<AlgorithmOptions>(const Shape&, const AlgorithmOptions& given)> variants = {};
   /// For rows with many variants, so that those that can win at no size are never made.
   std::function<Counted(const Shape&, const AlgorithmOptions&)> counted = {};
+  /// Every message goes from the rank whose data it is to the one that gets them: what it takes to serve calls whose
+  /// sizes nobody else knows (colltopo/uneven.h).
+  bool direct = false;
+  /// Its programs of alltoall pass on whole blocks: with messages that tell their lengths (colltopo/aggregation.h) they
+  /// serve such calls too.
+  bool aggregates = false;
   /// Its rounds are meant one after the other although no data makes them wait: the plan must run it step by step.
   bool paced_by_steps = false;
 };
 
 std::span<const Algorithm> algorithms();
 const Algorithm* algorithm_named(std::string_view name);
+/// Also calls that are served by the schedules of another collective.
 bool serves(const Algorithm& algorithm, Collective collective);
 
 /// By its name, with - or _ between words; null: the row has none of that name.

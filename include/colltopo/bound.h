@@ -48,6 +48,7 @@ struct Binding {
   bool independent = false;  // no message of any rank waits for another
   std::size_t stretch = k_stretch;
   std::size_t part = k_part;  // equal on all ranks
+  UnevenShards shards = {};   // of a call with shards of sizes of their own, in place of the count
 };
 
 /// A plan with everything placed: in bytes, or, where all chunks have one size, in chunks of any size. Const once made.
@@ -183,11 +184,12 @@ class Bound {
     return scratch_bytes_ + (staging * unit_ + padding * k_alignment) / k_alignment * k_alignment;
   }
   void straighten();
+  void keep_counts();
 
   std::shared_ptr<const Frame> frame_;
   Binding binding_;
-  std::vector<std::size_t> counts_;
-  std::size_t unit_;  // bytes of what the frame counts
+  std::vector<std::size_t> counts_;  // what binding_ refers to
+  std::size_t unit_;                 // bytes of what the frame counts
   std::size_t scratch_bytes_ = 0, arena_bytes_ = 0;
   std::vector<Entry> line_;  // empty: by queues
   std::uint32_t line_messages_ = 0;

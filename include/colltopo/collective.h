@@ -13,8 +13,31 @@
 
 namespace colltopo {
 
-enum class Collective : std::uint8_t { alltoall, allgather, reduce_scatter, allreduce, bcast, reduce, gather, scatter };
-inline constexpr int k_collectives = 8;
+enum class Collective : std::uint8_t {
+  alltoall,
+  allgather,
+  reduce_scatter,
+  allreduce,
+  bcast,
+  reduce,
+  gather,
+  scatter,
+  // Calls whose shards have sizes of their own. They are served by the schedules of those above: no shape is theirs.
+  allgatherv,
+  gatherv,
+  scatterv,
+  alltoallv,
+  alltoallw
+};
+inline constexpr int k_collectives = 8;  // that have schedules
+inline constexpr int k_calls = 13;       // all of them
+
+/// Who knows how large a shard is. Whatever decides an algorithm must be known to all ranks.
+enum class Sizes : std::uint8_t {
+  equal,       // all shards have one size
+  of_ranks,    // one for each rank, known to all
+  of_messages  // known to the rank that has a shard and the one that gets it, and to nobody else
+};
 
 /// What a buffer holds. A shard belongs to a rank: it goes there or comes from there.
 enum class Holds : std::uint8_t {
@@ -53,6 +76,9 @@ struct CollectiveRow {
   double (*out_of_hosts)(double ranks) = nullptr;
   /// Units that a rank (the root, if only that receives) gets from others: what goodput counts.
   double (*received)(double ranks) = nullptr;
+  /// Whose schedules serve it, if not its own; of what else a row says, that row's holds.
+  Collective schedules = collective;
+  Sizes sizes = Sizes::equal;
 
   /// The count of a call is the elements of a shard, else those of the vector.
   constexpr bool counts_shards() const { return input.holds != Holds::vector && output.holds != Holds::vector; }
@@ -60,14 +86,23 @@ struct CollectiveRow {
   constexpr bool made_of_trees() const { return combines || spreads; }
 };
 
-/// All rows, in the order of the enumeration.
+/// The rows that have schedules, and all, in the order of the enumeration.
 std::span<const CollectiveRow> collectives();
+std::span<const CollectiveRow> calls();
 const CollectiveRow& row(Collective collective);
 
 inline std::string_view name(Collective collective) { return row(collective).name; }
+/// Of those that have schedules.
 std::optional<Collective> collective_named(std::string_view name);
+std::optional<Collective> call_named(std::string_view name);
 /// All names, for messages that say what is allowed.
 std::string collective_names(std::string_view between);
+std::string call_names(std::string_view between);
+
+/// Whose schedules serve a call.
+inline Collective scheduled(Collective call) { return row(call).schedules; }
+/// Shards have sizes of their own.
+inline bool uneven(Collective call) { return row(call).sizes != Sizes::equal; }
 
 /// True for collectives whose programs contain reduce ops.
 inline bool reduces(Collective collective) { return row(collective).combines; }

@@ -34,6 +34,11 @@ enum {
   COLLTOPO_REDUCE,
   COLLTOPO_GATHER,
   COLLTOPO_SCATTER,
+  COLLTOPO_ALLGATHERV,
+  COLLTOPO_GATHERV,
+  COLLTOPO_SCATTERV,
+  COLLTOPO_ALLTOALLV,
+  COLLTOPO_ALLTOALLW,
   COLLTOPO_COLLECTIVES
 };
 
@@ -110,6 +115,13 @@ enum {
   COLLTOPO_OP_ASSOCIATIVE_BITS = 2 /* any order gives the same bits (integers, min and max of integers, logical) */
 };
 
+/* Blocks of sizes of their own, one per rank: bytes of each, and where it begins, in bytes from the call's pointer. A
+ * side that a rank does not have, or that is its own block alone, is not looked at. Read during the call alone. */
+typedef struct colltopo_blocks {
+  const size_t *input_bytes, *input_at;   /* alltoallv, alltoallw; scatterv at the root */
+  const size_t *output_bytes, *output_at; /* alltoallv, alltoallw, allgatherv; gatherv at the root */
+} colltopo_blocks;
+
 /* Buffers are contiguous bytes. What decides the algorithm (count * element_size, counts, root, op_properties) must be
  * equal on all ranks; pointers and in_place may differ where MPI lets them. */
 typedef struct colltopo_call {
@@ -118,8 +130,14 @@ typedef struct colltopo_call {
   int in_place; /* input data is where MPI_IN_PLACE has it in output; scatter, at the root: output is in input */
   size_t count; /* elements per shard (alltoall, allgather, reduce_scatter, gather, scatter) or of the vector */
   const size_t* counts; /* reduce_scatter: elements of each rank's shard; NULL: count each */
-  size_t element_size;  /* bytes; chunks are never cut inside an element */
-  int root;             /* bcast, reduce, gather, scatter. bcast: the root's data is in `output`, as in MPI_Bcast */
+  /* The calls that end in v or w, and NULL for others. They give no counts and an element_size of 1; `count` is the
+   * bytes of the rank's own block (gatherv, scatterv; as the root's blocks say). allgatherv: output_bytes are equal on
+   * all ranks. Others: what one rank sends another is as long as that one says, and nobody else needs to know.
+   * alltoallv and alltoallw are never in_place here; allgatherv in place has the rank's block in the output, gatherv
+   * and scatterv have the root's. */
+  const colltopo_blocks* blocks;
+  size_t element_size; /* bytes; chunks are never cut inside an element */
+  int root;            /* bcast, reduce, gather, scatter. bcast: the root's data is in `output`, as in MPI_Bcast */
   int op_properties;
   int (*reduce)(void* context, const void* source, void* target, size_t elements); /* target = source op target */
   void* reduce_context;
@@ -137,6 +155,11 @@ int colltopo_bcast(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_gather(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_scatter(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_allgatherv(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_gatherv(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_scatterv(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_alltoallv(colltopo_comm* comm, const colltopo_call* call);
+int colltopo_alltoallw(colltopo_comm* comm, const colltopo_call* call);
 
 /* The same by a collective's number (COLLTOPO_ALLTOALL ...). */
 int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call);

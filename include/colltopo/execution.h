@@ -44,6 +44,13 @@ class Execution {
   bool progress() noexcept;
   /// 0, or the first error code of the transport or the reduction.
   int status() const { return status_; }
+  /// Gives up what is under way, as after an error elsewhere.
+  void give_up(int code) noexcept {
+    if (bound_->is_line_)
+      fail_line(code);
+    else
+      fail(code);
+  }
   /// Whether messages of the last run were given up: they may still arrive in the arena.
   bool gave_up() const { return gave_up_; }
   /// start(), then progress() and Transport::progress() until done; returns status(). A line (Bound) blocks in

@@ -19,12 +19,29 @@ constexpr std::size_t split(std::size_t elements, std::size_t parts, std::size_t
   return part * (elements / parts) + std::min(part, elements % parts);
 }
 
+/// One side of a call whose shards have sizes of their own: bytes of each, and where it begins; one per rank.
+struct Blocks {
+  std::span<const std::size_t> bytes = {}, at = {};
+};
+
+/// All of such a call. A side that holds a rank's own shard alone has no blocks, and neither has one that a rank does
+/// not have. Shards are cut at multiples of 64 bytes from where they begin; those below `whole_below` bytes are not cut
+/// and count as first chunk, which goes over one lane.
+struct UnevenShards {
+  bool given = false;
+  Blocks input, output;
+  std::size_t own = 0;  // bytes of the rank's own shard, where a side holds it alone
+  std::size_t whole_below = 0;
+};
+
 class Layout {
  public:
   /// `count`: elements per shard, or of the vector (CollectiveRow::counts_shards).
   Layout(const Shape& shape, std::size_t count, std::size_t element_size, int segments = 1);
   /// reduce_scatter with a count per rank.
   Layout(const Shape& shape, std::span<const std::size_t> counts, std::size_t element_size, int segments = 1);
+  /// Shards of any size and place, for programs without scratch. Lives no longer than what `shards` refers to.
+  Layout(const Shape& shape, const UnevenShards& shards, int segments = 1);
 
   int segments() const { return segments_; }
   std::size_t element_size() const { return element_size_; }  // bytes
@@ -47,6 +64,7 @@ class Layout {
   std::size_t element_at(Rank shard, Chunk part, int segment) const;
   std::size_t offset(const Content& content, Rank rank, Chunk chunk, int segment) const;
   std::size_t buffer_bytes(const Content& content, Rank rank, Chunk chunks) const;
+  std::size_t bytes_before(std::size_t shard_bytes, Chunk part, int segment) const;
 
   Shape shape_;
   const CollectiveRow* row_;
@@ -55,6 +73,7 @@ class Layout {
   std::vector<std::size_t> begins_;  // elements before shard j; empty when shards are equal
   std::size_t element_size_ = 1;
   int segments_ = 1;
+  const UnevenShards* uneven_ = nullptr;
 };
 
 /// One segment of a layout, for placing runs of chunks: what the segment's chunks have in common is worked out once.
@@ -67,6 +86,7 @@ class Slice {
   /// no bytes are left out. Time O(parts).
   template <class Visit>
   void for_each_part(Rank rank, const Run& run, const Visit& visit) const {
+    if (layout_.uneven_ != nullptr) return for_each_uneven_part(run, visit);
     const Content& content = run.buffer == Buffer::input ? layout_.row_->input : layout_.row_->output;
     const bool own = content.holds == Holds::shard;  // the buffer is the rank's shard alone
     const Rank shards = layout_.parts_ == 1 ? 0 : run.first / layout_.parts_;
@@ -82,6 +102,17 @@ class Slice {
       const std::size_t end = own ? element(rank, last + 1) - layout_.shard_begin(rank)
                                   : element(last_shard, last - last_shard * layout_.parts_ + 1);
       if (end > begin) visit(begin * layout_.element_size_, (end - begin) * layout_.element_size_);
+      done += count;
+    }
+  }
+  /// The same of a call with shards of sizes of their own.
+  template <class Visit>
+  void for_each_uneven_part(const Run& run, const Visit& visit) const {
+    for (Chunk done = 0; done < run.count;) {
+      const Chunk chunk = run.first + done;
+      const Chunk count = std::min(run.count - done, layout_.parts_ - chunk % layout_.parts_);
+      const Stretch stretch = uneven_stretch(run.buffer, chunk, count);
+      if (stretch.bytes > 0) visit(stretch.offset, stretch.bytes);
       done += count;
     }
   }
@@ -102,6 +133,11 @@ class Slice {
     return static_cast<std::size_t>(shard) * layout_.count_ + begin_ + p * part_elements_ + std::min(p, longer_parts_);
   }
   std::size_t class_offset(Chunk size_class) const;
+  struct Stretch {
+    std::size_t offset, bytes;
+  };
+  /// Of `count` chunks of one shard.
+  Stretch uneven_stretch(Buffer buffer, Chunk chunk, Chunk count) const;
 
   const Layout& layout_;
   int segment_;

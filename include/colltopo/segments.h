@@ -19,6 +19,7 @@ struct StepPattern {
   bool in_order = true;       // steps never decrease in a program: SegmentOrder::slot_by_slot
   std::int64_t messages = 0;  // sent or received by the busiest rank
   std::int64_t chunks = 0;    // in them
+  Sizes sizes = Sizes::of_messages;  // what it serves at most (colltopo/uneven.h)
 };
 
 /// Of one rank's program in a schedule of so many steps. An allreduce of an even number of steps counts as two halves,

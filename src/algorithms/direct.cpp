@@ -62,6 +62,7 @@ Algorithm all_to_all(std::string_view name, std::string_view about,
       .steps = [steps](const Shape& shape, const AlgorithmOptions&) { return steps(shape.ranks); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties = properties_of_alltoall,
+      .direct = true,
   };
 }
 

@@ -71,7 +71,9 @@ const Algorithm* algorithm_named(std::string_view name) {
 }
 
 bool serves(const Algorithm& algorithm, Collective collective) {
-  return std::find(algorithm.collectives.begin(), algorithm.collectives.end(), collective) !=
+  const bool aggregates = algorithm.aggregates && scheduled(collective) == Collective::alltoall;
+  if (row(collective).sizes == Sizes::of_messages && !algorithm.direct && !aggregates) return false;
+  return std::find(algorithm.collectives.begin(), algorithm.collectives.end(), scheduled(collective)) !=
          algorithm.collectives.end();
 }
 

@@ -76,6 +76,7 @@ Algorithm tra_algorithm() {
             const BruckCount count = bruck_count(shape.ranks, radix_of(shape, options));
             return Counted{.rounds_between = count.rounds, .shards_between = count.bundles};
           },
+      .aggregates = true,
   };
 }
 

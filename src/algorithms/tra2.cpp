@@ -280,6 +280,7 @@ Algorithm tra2_algorithm() {
       .properties = properties_of_alltoall,
       .variants = variants,
       .counted = counted,
+      .aggregates = true,
   };
 }
 

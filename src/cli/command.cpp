@@ -192,6 +192,12 @@ Collective collective_argument(const std::string& name) {
   throw Error(fmt::format("collective '{}' is unknown; expected one of: {}", name, collective_names(" ")));
 }
 
+Collective call_argument(const std::string& name) {
+  const auto call = call_named(name);
+  if (call) return *call;
+  throw Error(fmt::format("collective '{}' is unknown; expected one of: {}", name, call_names(" ")));
+}
+
 std::vector<std::size_t> bytes_argument(const std::string& list) {
   std::vector<std::size_t> all;
   std::istringstream in(list);

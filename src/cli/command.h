@@ -91,6 +91,8 @@ void add_schedule_format(CLI::App& command, std::string& format);
 /// says none or it cannot be had.
 Topology topology_of_schedule(const Schedule& schedule, const std::string& on);
 Collective collective_argument(const std::string& name);
+/// Also calls that are served by the schedules of another collective.
+Collective call_argument(const std::string& name);
 /// "1K,64K,1000": counts of bytes; K, M and G are powers of 1024.
 std::vector<std::size_t> bytes_argument(const std::string& list);
 

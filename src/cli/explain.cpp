@@ -78,6 +78,25 @@ std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings&
   return shared_chooser(arguments.ranks, placement, settings.machine, options, settings.values);
 }
 
+/// The request as the chooser knows it: of the collective whose schedules serve it.
+Request of_schedules(const Request& request) {
+  Request same = request;
+  same.collective = scheduled(request.collective);
+  return same;
+}
+
+bool is_sized(const Request& request) { return row(request.collective).sizes != Sizes::of_messages; }
+
+/// Where no rank knows all sizes, what may be asked for, priced for blocks of one size.
+std::vector<Candidate> candidates_of(Chooser& chooser, const Request& request) {
+  if (is_sized(request)) return chooser.candidates(of_schedules(request));
+  std::vector<Candidate> all;
+  for (const Algorithm& algorithm : algorithms())
+    if (serves(algorithm, request.collective)) all.push_back(chooser.price(algorithm, {}, of_schedules(request)));
+  std::ranges::stable_sort(all, {}, &Candidate::seconds);
+  return all;
+}
+
 std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& candidates) {
   const auto fallback =
       std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.algorithm == nullptr; });
@@ -122,7 +141,7 @@ Candidate told_choice(const Forced& told, Chooser& chooser, const Request& reque
   Candidate fallback{nullptr, {}, "fallback", 0, ""};
   if (told.kind == Forced::Kind::fallback) return fallback;
   if (told.kind == Forced::Kind::file) return {nullptr, {}, "file:" + told.path, 0, ""};
-  Candidate chosen = chooser.price(*told.algorithm, told.over({}), request);
+  Candidate chosen = chooser.price(*told.algorithm, told.over({}), of_schedules(request));
   if (chosen.excluded.empty()) return chosen;
   fallback.excluded = fmt::format("{} {}", chosen.algorithm->name, chosen.excluded);
   return fallback;
@@ -146,7 +165,11 @@ Explained explained(const Arguments& arguments, const Settings& settings, const 
     return told(forced, fmt::format("the parameter {}_algorithm", name(request.collective)));
   const Rule* const rule = rules.match(query_of(arguments, settings, request));
   if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return told(rule->choice, rule->place);
-  const Choice& choice = chooser.choose(request);
+  if (!is_sized(request))
+    return {{nullptr, {}, "fallback", 0, ""},
+            "no rank knows all sizes, so they decide nothing: without a parameter, a rule or a schedule of the folders "
+            "the call is left to the previous component"};
+  const Choice& choice = chooser.choose(of_schedules(request));
   return {choice, reason_of(choice, candidates), choice.from, choice.to};
 }
 
@@ -156,7 +179,7 @@ Chunk chunks_of(const Candidate& chosen, const Request& request, Rank ranks) {
   constexpr std::string_view k_file = "file:";
   if (chosen.algorithm != nullptr) {
     const Rank root = rooted(request.collective) ? request.root : 0;
-    return chosen.algorithm->chunks({request.collective, ranks, 1, root}, chosen.options);
+    return chosen.algorithm->chunks({scheduled(request.collective), ranks, 1, root}, chosen.options);
   }
   if (!chosen.name.starts_with(k_file)) return 0;
   try {
@@ -184,7 +207,7 @@ void check(const Arguments& arguments) {
 void run(const Arguments& arguments, const Session& session) {
   check(arguments);
   Request request;
-  request.collective = collective_argument(arguments.collective);
+  request.collective = call_argument(arguments.collective);
   request.root = arguments.root;
   request.commutative = !arguments.not_commutative;
   request.associative_bits = !arguments.floating;
@@ -197,7 +220,7 @@ void run(const Arguments& arguments, const Session& session) {
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const std::size_t bytes : sizes) {
     request.bytes = bytes;
-    const std::vector<Candidate> candidates = chooser.candidates(request);
+    const std::vector<Candidate> candidates = candidates_of(chooser, request);
     const auto [chosen, why, from, to] = explained(arguments, settings, rules, chooser, request, candidates);
     const Chunk chunks = chunks_of(chosen, request, arguments.ranks);
     results.push_back({{"collective", arguments.collective},
@@ -226,19 +249,19 @@ void run(const Arguments& arguments, const Session& session) {
 void add_explain(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "explain", "What coll/topo would run for a call, and why");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("COLLECTIVE", arguments->collective, "alltoall allgather reduce_scatter allreduce bcast reduce")
-      ->required();
+  command->add_option("COLLECTIVE", arguments->collective, call_names(" "))->required();
   command->add_option("--ranks", arguments->ranks, "Ranks of the communicator")->required();
   command
-      ->add_option(
-          "--bytes", arguments->bytes,
-          "Bytes per shard (alltoall, allgather, reduce_scatter) or of the vector (others); a list such as 1K,1M")
+      ->add_option("--bytes", arguments->bytes,
+                   "Bytes per shard (alltoall, allgather, reduce_scatter, the mean of v and w calls) or of the vector "
+                   "(others); a "
+                   "list such as 1K,1M")
       ->required();
   command->add_option("--ranks-per-node", arguments->ranks_per_node, "Consecutive ranks that share a node")
       ->capture_default_str();
   command->add_option("--on", arguments->on, "The network of the nodes: a topology file or a spec such as torus:4x4");
   command->add_option("--rules", arguments->rules, "A rules file (docs/rules.md)");
-  command->add_option("--root", arguments->root, "bcast, reduce")->capture_default_str();
+  command->add_option("--root", arguments->root, "bcast, reduce, gather(v), scatter(v)")->capture_default_str();
   command->add_flag("--not-commutative", arguments->not_commutative, "The reduction needs the order of ranks");
   command->add_flag("--floating", arguments->floating, "The order of the reduction shows in the bits of the result");
   command->add_option("--set", arguments->settings,

@@ -14,8 +14,8 @@ namespace {
 
 using colltopo::Collective;
 
-static_assert(COLLTOPO_COLLECTIVES == colltopo::k_collectives &&
-                  COLLTOPO_SCATTER == static_cast<int>(Collective::scatter),
+static_assert(COLLTOPO_COLLECTIVES == colltopo::k_calls && COLLTOPO_SCATTER == static_cast<int>(Collective::scatter) &&
+                  COLLTOPO_ALLTOALLW == static_cast<int>(Collective::alltoallw),
               "COLLTOPO_ numbers are the table's");
 
 thread_local std::string last_error;
@@ -74,6 +74,17 @@ int colltopo_bcast(colltopo_comm* comm, const colltopo_call* call) { return run(
 int colltopo_reduce(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::reduce, call); }
 int colltopo_gather(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::gather, call); }
 int colltopo_scatter(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::scatter, call); }
+int colltopo_allgatherv(colltopo_comm* comm, const colltopo_call* call) {
+  return run(comm, Collective::allgatherv, call);
+}
+int colltopo_gatherv(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::gatherv, call); }
+int colltopo_scatterv(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::scatterv, call); }
+int colltopo_alltoallv(colltopo_comm* comm, const colltopo_call* call) {
+  return run(comm, Collective::alltoallv, call);
+}
+int colltopo_alltoallw(colltopo_comm* comm, const colltopo_call* call) {
+  return run(comm, Collective::alltoallw, call);
+}
 
 int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call) {
   return run(comm, static_cast<Collective>(collective), call);

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "colltopo/error.h"
+#include "comm/call_sizes.h"
 
 namespace colltopo {
 
@@ -23,11 +23,6 @@ std::size_t row_of(const Algorithm* algorithm) {
   return algorithm == nullptr ? algorithms().size() : static_cast<std::size_t>(algorithm - algorithms().data());
 }
 
-std::span<const std::size_t> counts_of(const colltopo_call& call, Rank ranks) {
-  return call.counts == nullptr ? std::span<const std::size_t>{}
-                                : std::span(call.counts, static_cast<std::size_t>(ranks));
-}
-
 Layout layout_of(const Shape& shape, const colltopo_call& call) {
   return call.counts == nullptr ? Layout(shape, call.count, call.element_size)
                                 : Layout(shape, counts_of(call, shape.ranks), call.element_size);
@@ -37,19 +32,7 @@ constexpr std::size_t aligned(std::size_t bytes) {
   return (bytes + Arena::k_alignment - 1) / Arena::k_alignment * Arena::k_alignment;
 }
 
-// After an error, messages that were given up may still arrive.
-void keep_for_ever(Arena::Block block) {
-  static auto* const mutex = new std::mutex;
-  static auto* const kept = new std::vector<Arena::Block>;
-  const std::lock_guard lock(*mutex);
-  kept->push_back(std::move(block));
-}
-
 }  // namespace
-
-std::size_t largest_shard(const colltopo_call& call, Rank ranks) {
-  return call.counts == nullptr ? call.count : *std::max_element(call.counts, call.counts + ranks);
-}
 
 Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
     : rank_(rank),
@@ -59,7 +42,8 @@ Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
       transport_(callbacks_),
       agreement_(rank, ranks, transport_),
       selector_(settings_, rank, ranks, voice_, agreement_),
-      lanes_(rank, ranks, callbacks_, agreement_, transport_) {}
+      lanes_(rank, ranks, callbacks_, agreement_, transport_),
+      aggregated_(rank, ranks, callbacks_) {}
 
 void Comm::set(std::string_view name, std::string_view value) {
   try {
@@ -77,13 +61,13 @@ void Comm::set(std::string_view name, std::string_view value) {
   }
 }
 
-bool Comm::Recent::equals(const colltopo_call& call) const noexcept {
+bool Comm::Recent::equals(const Comm& comm, Collective collective, const colltopo_call& call) const noexcept {
   if (!valid || element_size != call.element_size || root != call.root || op_properties != call.op_properties ||
       in_place != call.in_place || previous_is_wrong != (call.previous_is_wrong != 0))
     return false;
-  if (call.counts == nullptr) [[likely]]
-    return count == call.count && counts.empty();
-  return !counts.empty() && std::equal(counts.begin(), counts.end(), call.counts);
+  if (call.counts == nullptr && call.blocks == nullptr) [[likely]]
+    return count == call.count && sizes.empty();
+  return count == call.count && same_sizes(collective, call, comm.rank_, comm.ranks_, sizes);
 }
 
 // Where the search for a call begins.
@@ -96,17 +80,18 @@ inline std::size_t Comm::recent_place(const colltopo_call& call) noexcept {
 inline const Comm::Recent* Comm::recent(Collective collective, const colltopo_call& call) const noexcept {
   const auto& all = recent_[index_of(collective)];
   const std::size_t first = recent_place(call);
-  if (all[first].equals(call)) [[likely]]
+  if (all[first].equals(*this, collective, call)) [[likely]]
     return &all[first];
-  return recent_elsewhere(all, first, call);
+  return recent_elsewhere(collective, first, call);
 }
 
 // Sizes whose search begins in one place share the others.
-const Comm::Recent* Comm::recent_elsewhere(std::span<const Recent, k_recent> all, std::size_t first,
-                                           const colltopo_call& call) noexcept {
+const Comm::Recent* Comm::recent_elsewhere(Collective collective, std::size_t first,
+                                           const colltopo_call& call) const noexcept {
+  const auto& all = recent_[index_of(collective)];
   for (std::size_t i = 1; i < k_recent; ++i) {
     const Recent& entry = all[(first + i) % k_recent];
-    if (entry.equals(call)) return &entry;
+    if (entry.equals(*this, collective, call)) return &entry;
   }
   return nullptr;
 }
@@ -141,6 +126,8 @@ int Comm::run(Collective collective, const colltopo_call& call) {
 int Comm::run_other(Collective collective, const colltopo_call& call) {
   transport_.serve(collective);
   const Decision* const decision = decide(collective, call);
+  if (decision != nullptr && aggregates(collective, *decision))
+    return aggregated_.run(collective, call, *decision, selector_, arena_);
   Ready* const made = decision == nullptr ? nullptr : &ready(collective, call, *decision);
   Recent& entry = place_for(collective, call);
   entry.valid = false;
@@ -150,8 +137,7 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
   entry.op_properties = call.op_properties;
   entry.in_place = call.in_place;
   entry.previous_is_wrong = call.previous_is_wrong != 0;
-  const auto counts = counts_of(call, ranks_);
-  entry.counts.assign(counts.begin(), counts.end());
+  keep_sizes(collective, call, rank_, ranks_, entry.sizes);
   entry.ready = made;
   entry.valid = true;
   if (made != nullptr) return run_ready(collective, call, *made);
@@ -175,7 +161,7 @@ Request Comm::request_of(Collective collective, const colltopo_call& call) const
   Request request;
   request.collective = collective;
   request.root = rooted(collective) ? call.root : 0;
-  request.bytes = largest_shard(call, ranks_) * call.element_size;
+  request.bytes = decisive_bytes(collective, call, ranks_);
   request.commutative = (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0;
   request.associative_bits = (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0;
   request.fallback_allowed = call.previous_is_wrong == 0;
@@ -197,10 +183,11 @@ const Decision* Comm::decide(Collective collective, const colltopo_call& call) {
 bool Comm::copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const {
   // Of a rooted collective only the root may be in place, which the others do not know.
   if (call.in_place == 0 || rooted(collective) || call.previous_is_wrong != 0) return false;
-  Shape shape{collective, ranks_, 1, 0};
-  const std::size_t bytes = layout_of(shape, call).input_bytes(rank_);
-  const std::size_t most = call.counts == nullptr
-                               ? bytes
+  Shape shape{scheduled(collective), ranks_, 1, 0};
+  const auto equal_shards = [&] { return layout_of(shape, call).input_bytes(rank_); };
+  const std::size_t most = call.blocks != nullptr ? decisive_bytes(collective, call, ranks_)
+                           : call.counts == nullptr
+                               ? equal_shards()
                                : largest_shard(call, ranks_) * call.element_size * static_cast<std::size_t>(ranks_);
   if (most <= k_most_copied_bytes) return false;
   if (decision.file != nullptr) return !decision.file->proof.in_place;
@@ -214,7 +201,7 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
   const PlanKey key{decision.algorithm,
                     decision.file,
                     decision.options,
-                    collective,
+                    scheduled(collective),
                     rank_,
                     ranks_,
                     rooted(collective) ? call.root : 0,
@@ -224,7 +211,7 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
     return found->second;
   }
   if (served_.size() >= k_most_plans) forget_oldest();
-  Shape shape{collective, ranks_, 1, key.root};
+  Shape shape{scheduled(collective), ranks_, 1, key.root};
   bool in_place_safe = decision.file != nullptr && decision.file->proof.in_place;
   if (decision.file == nullptr) {
     shape.chunks = decision.algorithm->chunks(shape, decision.options);
@@ -278,6 +265,10 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
   binding.count = call.count;
   binding.element_size = call.element_size;
   binding.counts = counts_of(call, ranks_);
+  if (call.blocks != nullptr) {
+    binding.count = 0;
+    binding.shards = shards_of(collective, call, rank_, ranks_, selector_.whole_below());
+  }
   binding.segments = manner.segments;
   binding.order = manner.order;
   binding.pace = manner.pace;
@@ -301,7 +292,7 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
   made->one_buffer = plan.in_place || row(collective).one_buffer;
   made->on_lanes = plan.on_lanes;
   if (made->one_buffer) join_buffers(plan, call, *made);
-  count(*made, call);
+  count(collective, *made, call);
   execution_.prepare(*made->bound);
   made->is_small = made->bound->arena_bytes() <= k_small && made->copied_bytes == 0 && !made->on_lanes;
   if (made->is_small && small_.data() == nullptr) small_ = Arena::Block(k_small);
@@ -314,9 +305,10 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
 void Comm::join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const {
   const Shape& shape = plan.plan->program().shape();
   if (row(shape.collective).one_buffer) return;
+  ready.output_in_input = shape.output_in_input();
+  if (call.blocks != nullptr) return join_blocks(plan, call, ready);
   const std::size_t shard = call.count * call.element_size;
   ready.offset = static_cast<std::size_t>(std::abs(shape.in_place_offset(rank_) / shape.chunks)) * shard;
-  ready.output_in_input = shape.output_in_input();
   if (!plan.copies_input) return;
   if (ready.output_in_input)
     ready.copied_bytes = shard;
@@ -324,8 +316,19 @@ void Comm::join_buffers(const Served& plan, const colltopo_call& call, Ready& re
     ready.copied_bytes = layout_of(shape, call).input_bytes(rank_);
 }
 
+// Of an allgatherv, a gatherv or a scatterv: the rank's own block lies among all blocks.
+void Comm::join_blocks(const Served& plan, const colltopo_call& call, Ready& ready) const {
+  const Shape& shape = plan.plan->program().shape();
+  const bool others_have_none = (shape.output_in_input() ? shape.input_chunks(rank_) : shape.output_chunks(rank_)) == 0;
+  if (others_have_none) return;
+  const auto own = static_cast<std::size_t>(rank_);
+  const colltopo_blocks& blocks = *call.blocks;
+  ready.offset = (ready.output_in_input ? blocks.input_at : blocks.output_at)[own];
+  if (plan.copies_input) ready.copied_bytes = (ready.output_in_input ? blocks.input_bytes : blocks.output_bytes)[own];
+}
+
 // What a run adds to the counters.
-void Comm::count(Ready& ready, const colltopo_call& call) const {
+void Comm::count(Collective collective, Ready& ready, const colltopo_call& call) const {
   const std::vector<int>& node_of = selector_.node_of();
   unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   ready.bound->for_each_send([&](Rank peer, std::size_t messages, std::size_t bytes) {
@@ -337,7 +340,7 @@ void Comm::count(Ready& ready, const colltopo_call& call) const {
   const auto adds = [&](Counter counter, unsigned long long by) { per_run[static_cast<std::size_t>(counter)] = by; };
   adds(Counter::calls, 1);
   adds(Counter::plan_hits, 1);
-  adds(Counter::bytes, largest_shard(call, ranks_) * call.element_size);
+  adds(Counter::bytes, counted_bytes(collective, call, ranks_));
   adds(Counter::messages, ready.bound->messages());
   adds(Counter::bytes_sent, ready.bound->bytes_sent());
   adds(Counter::messages_between_nodes, messages_between_nodes);
@@ -370,7 +373,7 @@ inline int Comm::run_ready(Collective collective, const colltopo_call& call, Rea
 
 void Comm::replace_small() {
   if (!execution_.gave_up()) return;
-  keep_for_ever(std::move(small_));
+  Arena::keep_for_ever(std::move(small_));
   small_ = Arena::Block(k_small);
 }
 
@@ -389,7 +392,7 @@ int Comm::run_with_memory(Transport& transport, const Call& call, Ready& ready) 
   }
   const int code = execution_.run(*ready.bound, transport, memory.data(), bound);
   if (code != 0 && execution_.gave_up())
-    keep_for_ever(std::move(memory));
+    Arena::keep_for_ever(std::move(memory));
   else
     arena_.give_back(std::move(memory));
   if (ready.on_lanes && code == 0) lanes_.transport()->settle();
@@ -399,6 +402,7 @@ int Comm::run_with_memory(Transport& transport, const Call& call, Ready& ready) 
 // Schedules of many chunks are made for large shards; whoever runs them on small ones should know. Said once per plan.
 void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
   const Shape& shape = served.plan->program().shape();
+  if (call.blocks != nullptr) return;
   const std::size_t elements = largest_shard(call, ranks_);
   const bool shards = row(shape.collective).counts_shards();
   const auto chunks = static_cast<std::size_t>(shape.parts());
@@ -411,13 +415,16 @@ void Comm::say_empty_chunks(Served& served, const colltopo_call& call) const {
 }
 
 void Comm::say_call(Collective collective, const colltopo_call& call, const Ready& ready) const {
-  voice_.say(2, fmt::format("{} of {} elements of {} bytes: {} messages, {} bytes sent", name(collective), call.count,
-                            call.element_size, ready.bound->messages(), ready.bound->bytes_sent()));
+  const std::string of = call.blocks != nullptr ? fmt::format("{} of blocks of {} bytes on average", name(collective),
+                                                              counted_bytes(collective, call, ranks_))
+                                                : fmt::format("{} of {} elements of {} bytes", name(collective),
+                                                              call.count, call.element_size);
+  voice_.say(2, fmt::format("{}: {} messages, {} bytes sent", of, ready.bound->messages(), ready.bound->bytes_sent()));
 }
 
 std::size_t Comm::memory_bytes() const {
-  std::size_t bytes =
-      sizeof(*this) + selector_.memory_bytes() + arena_.idle_bytes() + small_.bytes() + execution_.memory_bytes();
+  std::size_t bytes = aggregated_.memory_bytes() + sizeof(*this) + selector_.memory_bytes() + arena_.idle_bytes() +
+                      small_.bytes() + execution_.memory_bytes();
   for (const auto& [key, served] : served_)
     bytes += sizeof(key) + sizeof(served) + served.plan->memory_bytes() + served.ready.size() * sizeof(Ready);
   return bytes;

@@ -11,6 +11,7 @@
 #include "colltopo/arena.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
+#include "comm/aggregated_calls.h"
 #include "comm/comm_lanes.h"
 #include "comm/counters.h"
 #include "comm/plan_cache.h"
@@ -20,9 +21,6 @@
 #include "transport/callbacks.h"
 
 namespace colltopo {
-
-/// Elements.
-std::size_t largest_shard(const colltopo_call& call, Rank ranks);
 
 class Comm {
  public:
@@ -64,10 +62,10 @@ class Comm {
     int root = 0, op_properties = 0, in_place = 0;
     bool valid = false;
     bool previous_is_wrong = false;
-    std::vector<std::size_t> counts;  // [rank], or empty
-    Ready* ready = nullptr;           // null: declined
+    std::vector<std::size_t> sizes;  // as keep_sizes() has them
+    Ready* ready = nullptr;          // null: declined
 
-    bool equals(const colltopo_call& call) const noexcept;
+    bool equals(const Comm& comm, Collective collective, const colltopo_call& call) const noexcept;
   };
   static constexpr std::size_t k_recent = 8;  // per collective
   static constexpr std::size_t k_most_plans = 64;
@@ -76,8 +74,7 @@ class Comm {
 
   static std::size_t recent_place(const colltopo_call& call) noexcept;
   const Recent* recent(Collective collective, const colltopo_call& call) const noexcept;  // null: not among those
-  static const Recent* recent_elsewhere(std::span<const Recent, k_recent> all, std::size_t first,
-                                        const colltopo_call& call) noexcept;
+  const Recent* recent_elsewhere(Collective collective, std::size_t first, const colltopo_call& call) const noexcept;
   Recent& place_for(Collective collective, const colltopo_call& call) noexcept;
   void settle();
   Request request_of(Collective collective, const colltopo_call& call) const;
@@ -86,6 +83,7 @@ class Comm {
   bool copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const;
   Served& served(Collective collective, const colltopo_call& call, const Decision& decision);
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
+  void join_blocks(const Served& plan, const colltopo_call& call, Ready& ready) const;
   Ready& ready(Collective collective, const colltopo_call& call, const Decision& decision);
   void forget_oldest();
   bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
@@ -93,7 +91,7 @@ class Comm {
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
   void replace_small();
   int run_with_memory(Transport& transport, const Call& call, Ready& ready);
-  void count(Ready& ready, const colltopo_call& call) const;
+  void count(Collective collective, Ready& ready, const colltopo_call& call) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
   void say_empty_chunks(Served& served, const colltopo_call& call) const;
 
@@ -105,8 +103,9 @@ class Comm {
   Agreement agreement_;
   Selector selector_;
   CommLanes lanes_;
+  AggregatedCalls aggregated_;
   bool settled_ = false;
-  std::array<std::array<Recent, k_recent>, k_collectives> recent_;
+  std::array<std::array<Recent, k_recent>, k_calls> recent_;
   std::size_t recent_turn_ = 0;
   std::unordered_map<PlanKey, Served, PlanKeyHash> served_;
   unsigned long long clock_ = 0;

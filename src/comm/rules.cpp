@@ -138,10 +138,9 @@ Rules Rules::read(const std::string& path) {
   const Place collectives{json["collectives"], path + ": collectives"};
   if (!collectives.value.is_object()) collectives.fault("must be an object");
   for (const auto& [key, list] : collectives.value.items()) {
-    const auto collective =
-        collective_named(key == "reducescatter" || key == "reducescatterblock" ? "reduce_scatter" : key);
+    const auto collective = call_named(key == "reducescatter" || key == "reducescatterblock" ? "reduce_scatter" : key);
     if (!collective) {
-      collectives.fault(fmt::format("has '{}'; must be one of {}", key, collective_names(", ")));
+      collectives.fault(fmt::format("has '{}'; must be one of {}", key, call_names(", ")));
     }
     read_communicators(collectives.member(key), *collective, rules.rules_);
   }
@@ -149,12 +148,14 @@ Rules Rules::read(const std::string& path) {
 }
 
 const Rule* Rules::match(const RuleQuery& query) const {
+  // What not all ranks know cannot decide.
+  const bool sized = row(query.collective).sizes != Sizes::of_messages;
   const auto found = std::ranges::find_if(rules_, [&](const Rule& rule) {
     const bool lies = rule.distribution == Distribution::any ||
                       (rule.distribution == Distribution::one_per_node ? query.one_per_node : query.single_node);
     return rule.collective == query.collective && lies && query.ranks >= rule.least_ranks &&
            query.ranks <= rule.most_ranks && (rule.topology.empty() || rule.topology == query.topology) &&
-           query.bytes >= rule.least_bytes && query.bytes <= rule.most_bytes;
+           (!sized || (query.bytes >= rule.least_bytes && query.bytes <= rule.most_bytes));
   });
   return found == rules_.end() ? nullptr : &*found;
 }

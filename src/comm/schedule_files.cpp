@@ -71,12 +71,17 @@ struct AgreedPattern {
       : unevenness(findings.largest(static_cast<long long>(std::ceil(1000 * own.unevenness)))),
         in_order(findings.smallest(own.in_order ? 1 : 0)),
         messages(findings.largest(own.messages)),
-        chunks(findings.largest(own.chunks)) {}
+        chunks(findings.largest(own.chunks)),
+        sizes(findings.smallest(static_cast<long long>(own.sizes))) {}
   StepPattern of_all(Step steps, const Agreement::Result& agreed) const {
-    return {steps, static_cast<double>(agreed.largest(unevenness)) / 1000, agreed.value(in_order) == 1,
-            agreed.largest(messages), agreed.largest(chunks)};
+    return {steps,
+            static_cast<double>(agreed.largest(unevenness)) / 1000,
+            agreed.value(in_order) == 1,
+            agreed.largest(messages),
+            agreed.largest(chunks),
+            static_cast<Sizes>(agreed.value(sizes))};
   }
-  std::size_t unevenness, in_order, messages, chunks;
+  std::size_t unevenness, in_order, messages, chunks, sizes;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <map>
 #include <sstream>
 
+#include "colltopo/aggregation.h"
 #include "colltopo/error.h"
 #include "comm/build_id.h"
 #include "comm/machine_network.h"
@@ -49,9 +50,24 @@ Findings each_setting(const Settings& settings) {
 
 int op_properties(const Request& request) { return (request.commutative ? 1 : 0) | (request.associative_bits ? 2 : 0); }
 
+// The request as the chooser knows it: of the collective whose schedules serve it. What small blocks would choose where
+// nobody knows sizes: they are why messages are put together at all.
+constexpr std::size_t k_small_block = 128;  // bytes
+Request of_schedules(const Request& request) {
+  Request same = request;
+  same.collective = scheduled(request.collective);
+  if (same.collective != request.collective && same.bytes == 0) same.bytes = k_small_block;
+  return same;
+}
+
+bool is_sized(const Request& request) { return row(request.collective).sizes != Sizes::of_messages; }
+
 }  // namespace
 
 std::string unfit_for(const LoadedProgram& file, const Request& request) {
+  if (const Sizes sizes = row(request.collective).sizes; file.pattern.sizes < sizes)
+    return sizes == Sizes::of_ranks ? "keeps shards in scratch, which has no room for those of any size"
+                                    : "passes shards on, whose sizes only their two ends know";
   // What a reduction may serve depends on all programs, and nobody proves them in a job.
   if (reduces(request.collective) && !file.proved)
     return "has no proof, which a reduction needs: colltopo convert FILE --to text -o FILE makes it";
@@ -186,7 +202,8 @@ const Rule* Selector::matching_rule(const Request& request) const {
 
 const Decision& Selector::decide(const Request& request) {
   const Rule* const rule = matching_rule(request);
-  const bool filed = !settings_.schedules.empty() && request.bytes >= settings_.schedules_from_bytes;
+  const bool filed =
+      !settings_.schedules.empty() && (!is_sized(request) || request.bytes >= settings_.schedules_from_bytes);
   const int properties = reduces(request.collective) ? op_properties(request) : 0;
   auto& all = kept_[index_of(request.collective)];
   const auto found = std::ranges::find_if(all, [&](const auto& kept) {
@@ -223,7 +240,12 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
       return kept;
     }
   }
-  const Choice& chosen = chooser_->choose(request);
+  if (!is_sized(request)) {
+    kept.decision = default_of_messages();
+    say_decision(request, kept.decision.name, "what is never behind");
+    return kept;
+  }
+  const Choice& chosen = chooser_->choose(of_schedules(request));
   say_prediction(request, chosen, "model");
   kept.from = chosen.from;
   kept.to = chosen.to;
@@ -237,7 +259,7 @@ Decision Selector::decided_by(const Forced& choice, const std::string& source, c
     say_decision(request, "fallback", source);
     return {nullptr, nullptr, {}, "fallback"};
   }
-  const Choice& chosen = chooser_->price(*choice.algorithm, choice.over(options_), request);
+  const Choice& chosen = chooser_->price(*choice.algorithm, choice.over(options_), of_schedules(request));
   if (!chosen.excluded.empty()) {
     // An operation's properties may differ from call to call, what the shape refuses does not.
     decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, chosen.excluded));
@@ -249,15 +271,15 @@ Decision Selector::decided_by(const Forced& choice, const std::string& source, c
 
 std::optional<Decision> Selector::decided_by_folder(const Request& request) {
   std::vector<FiledSchedules::Remark> remarks;
-  const std::string path = filed_.path(request.collective, request.root, agreement_, &remarks);
+  const Collective collective = scheduled(request.collective);
+  const std::string path = filed_.path(collective, request.root, agreement_, &remarks);
   for (const FiledSchedules::Remark& remark : remarks) voice_.say(remark.level, remark.line);
   if (path.empty()) return std::nullopt;
   std::string fault;
-  const auto loaded =
-      files_.load(path, {request.collective, rank_, ranks_, filed_.places().rank_at}, agreement_, &fault);
+  const auto loaded = files_.load(path, {collective, rank_, ranks_, filed_.places().rank_at}, agreement_, &fault);
   if (loaded == nullptr) {
     if (!fault.empty()) voice_.say(0, fmt::format("{}: {}; the model decides", name(request.collective), fault));
-    filed_.forget(request.collective, request.root);
+    filed_.forget(collective, request.root);
     return std::nullopt;
   }
   if (const std::string unfit = unfit_for(*loaded, request); !unfit.empty()) {
@@ -272,8 +294,10 @@ std::optional<Decision> Selector::decided_by_folder(const Request& request) {
 
 Decision Selector::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
   std::string fault;
-  Decision decision{
-      nullptr, files_.load(path, {request.collective, rank_, ranks_, {}}, agreement_, &fault), {}, "file:" + path};
+  Decision decision{nullptr,
+                    files_.load(path, {scheduled(request.collective), rank_, ranks_, {}}, agreement_, &fault),
+                    {},
+                    "file:" + path};
   if (decision.file == nullptr) {
     if (!fault.empty())
       voice_.say(0, fmt::format("{}: {}; using {}", name(request.collective), fault, voice_.previous()));
@@ -302,12 +326,14 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
   const bool stepped = decision.file == nullptr ? decision.algorithm->paced_by_steps : false;
   const bool may_step = decision.file == nullptr || decision.file->proof.stepped;
   if (stepped || (settings_.pace == Pace::steps && may_step)) manner.pace = Pace::steps;
+  if (decision.file != nullptr && !decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
   const Rule* const rule = matching_rule(request);
   const std::optional<std::size_t> segment =
       rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;
+  if (!is_sized(request)) return manner;
   if (segment) {
-    const std::size_t whole =
-        request.bytes / static_cast<std::size_t>(Shape{request.collective, ranks_, 1, request.root}.parts());
+    const Shape shape{scheduled(request.collective), ranks_, 1, request.root};
+    const std::size_t whole = request.bytes / static_cast<std::size_t>(shape.parts());
     if (*segment > 0)
       manner.segments =
           static_cast<int>(std::clamp<std::size_t>((whole + *segment - 1) / *segment, 1, k_most_segments));
@@ -316,12 +342,28 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
     manner.segments =
         segments_for(decision.file->pattern, decision.file->program->shape(), static_cast<double>(request.bytes), port);
   }
-  if (decision.file != nullptr && !decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
   return manner;
 }
 
+// What a block adds to the messages of others against what a message of its own costs both ends.
+std::size_t Selector::aggregation_limit(const Decision& decision) const {
+  if (settings_.aggregate_bytes) return *settings_.aggregate_bytes;
+  const Machine& machine = settings_.machine;
+  const Shape shape{Collective::alltoall, ranks_, 1, 0};
+  const Counted counted = decision.algorithm->counted(shape, decision.options);
+  const double hops = (counted.shards_within + counted.shards_between) / std::max(1, ranks_ - 1);
+  const double bandwidth = nodes() == 1 ? machine.bandwidth_node : machine.bandwidth_network;
+  return colltopo::aggregation_limit(2 * machine.overhead, 1 / bandwidth, 1 / machine.bandwidth_copy, hops);
+}
+
+// Sizes decide nothing where only two ranks know each.
+Decision Selector::default_of_messages() const { return {nullptr, nullptr, {}, "fallback"}; }
+
 void Selector::say_decision(const Request& request, const std::string& what, const std::string& source) const {
   if (!voice_.heard(1)) return;
+  if (!is_sized(request))
+    return voice_.say(
+        1, fmt::format("{} on {} ranks, {} nodes: {} ({})", name(request.collective), ranks_, nodes(), what, source));
   voice_.say(1, fmt::format("{} of {} bytes on {} ranks, {} nodes: {} ({})", name(request.collective), request.bytes,
                             ranks_, nodes(), what, source));
 }

@@ -59,6 +59,11 @@ class Selector {
   void decline_once(Collective collective, const std::string& line);
 
   const std::vector<int>& node_of() const { return node_of_; }
+  /// Bytes up to which a block goes by way of others where the decision's algorithm aggregates: the setting, or by the
+  /// model.
+  std::size_t aggregation_limit(const Decision& decision) const;
+  /// Bytes below which a block that two ranks alone know of goes over one lane.
+  std::size_t whole_below() const { return settings_.schedules_from_bytes; }
   int nodes() const { return chooser_ == nullptr ? 1 : chooser_->nodes(); }
   std::size_t memory_bytes() const;
 
@@ -80,6 +85,7 @@ class Selector {
   Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
   std::optional<Decision> decided_by_folder(const Request& request);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
+  Decision default_of_messages() const;
   const Rule* matching_rule(const Request& request) const;
   void say_prediction(const Request& request, const Choice& chosen, const std::string& source) const;
   void say_decision(const Request& request, const std::string& what, const std::string& source) const;
@@ -88,8 +94,8 @@ class Selector {
   Rank rank_, ranks_;
   const Voice& voice_;
   const Agreement& agreement_;
-  std::array<bool, k_collectives> declined_{};  // for ever
-  std::array<bool, k_collectives> said_{};
+  std::array<bool, k_calls> declined_{};  // for ever
+  std::array<bool, k_calls> said_{};
   std::vector<int> node_of_;
   std::vector<int> dimensions_;  // that the communicator's nodes form; empty: a crossbar
   AlgorithmOptions options_;     // the groups found
@@ -97,7 +103,7 @@ class Selector {
   ScheduleFiles files_;
   FiledSchedules filed_;
   std::optional<Rules> rules_;
-  std::array<std::vector<std::unique_ptr<Kept>>, k_collectives> kept_;
+  std::array<std::vector<std::unique_ptr<Kept>>, k_calls> kept_;
 };
 
 /// Why a schedule file may not serve the request; empty: it may.

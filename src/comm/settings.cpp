@@ -59,6 +59,8 @@ Grouping grouping_from(std::string_view value) {
   return {COLLTOPO_NODE, size};
 }
 
+constexpr std::size_t k_most_aggregated = std::size_t{1} << 20;  // bytes
+
 struct Row {
   colltopo_setting shown;
   std::function<void(Settings&, std::string_view name, std::string_view value)> apply;
@@ -66,7 +68,7 @@ struct Row {
 
 /// The names live as long as the process.
 Row algorithm_row(const CollectiveRow& collective) {
-  static std::array<std::string, k_collectives> names;
+  static std::array<std::string, k_calls> names;
   const auto at = static_cast<std::size_t>(collective.collective);
   names[at] = fmt::format("{}_algorithm", collective.name);
   return {{names[at].c_str(), "auto", "auto, fallback, file:PATH or an algorithm with options, such as tra:radix=4"},
@@ -145,6 +147,11 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view, std::string_view v) { s.schedules = v; }},
       {{"schedules_from_bytes", "1K", "smaller shards (vectors) are left to the model, whatever schedules there are"},
        [](Settings& s, std::string_view n, std::string_view v) { s.schedules_from_bytes = byte_count(n, v); }},
+      {{"aggregate_bytes", "auto",
+        "alltoallv and alltoallw by tra or tra2: larger blocks go straight to their owners; auto: by the model"},
+       [](Settings& s, std::string_view n, std::string_view v) {
+         s.aggregate_bytes = v == "auto" ? std::nullopt : std::optional(std::min(byte_count(n, v), k_most_aggregated));
+       }},
       {{"rules", "", "JSON file that says which algorithm serves which call (docs/rules.md); empty: the model decides"},
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},
       {{"segment_bytes", "auto",
@@ -187,7 +194,7 @@ std::vector<Row> own_rows() {
 const std::vector<Row>& rows() {
   static const std::vector<Row> table = [] {
     std::vector<Row> all;
-    for (const CollectiveRow& collective : collectives()) all.push_back(algorithm_row(collective));
+    for (const CollectiveRow& collective : calls()) all.push_back(algorithm_row(collective));
     for (auto more : {own_rows(), option_rows()}) all.insert(all.end(), more.begin(), more.end());
     return all;
   }();
@@ -216,7 +223,7 @@ void Settings::set(std::string_view name, std::string_view value) {
 std::optional<Collective> Settings::concerns(std::string_view name) {
   std::optional<Collective> concerned;
   std::size_t longest = 0;  // reduce_scatter_algorithm begins with reduce_ as well
-  for (const CollectiveRow& row : collectives()) {
+  for (const CollectiveRow& row : calls()) {
     if (!name.starts_with(row.name) || !name.substr(row.name.size()).starts_with('_') || row.name.size() < longest)
       continue;
     concerned = row.collective;

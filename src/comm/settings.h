@@ -22,7 +22,7 @@ struct Grouping {
 };
 
 struct Settings {
-  std::array<Forced, k_collectives> forced;
+  std::array<Forced, k_calls> forced;
   CollectiveValues values;  // of algorithms' options, by collective: alltoall_radix
   Grouping group;
   Machine machine;
@@ -31,8 +31,9 @@ struct Settings {
   std::vector<std::string> hosts;  // names of the topology's hosts, in its order; empty: those that it has
   std::string schedules;           // folders of schedule files, "a:b"
   std::size_t schedules_from_bytes = 1024;
-  std::string rules;                         // path of a rules file
-  std::optional<std::size_t> segment_bytes;  // nothing: as the schedule asks for
+  std::optional<std::size_t> aggregate_bytes;  // nothing: by the model
+  std::string rules;                           // path of a rules file
+  std::optional<std::size_t> segment_bytes;    // nothing: as the schedule asks for
   Pace pace = Pace::free;
   bool own_lanes = false;  // transport is ucx
   LaneSetting lanes;

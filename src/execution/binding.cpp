@@ -17,6 +17,7 @@ constexpr std::size_t aligned(std::size_t bytes) {
 bool is_message(Action action) { return action == Action::send || action == Action::recv; }
 
 Layout layout_of(const Shape& shape, const Binding& binding) {
+  if (binding.shards.given) return {shape, binding.shards, binding.segments};
   return binding.counts.empty() ? Layout(shape, binding.count, binding.element_size, binding.segments)
                                 : Layout(shape, binding.counts, binding.element_size, binding.segments);
 }
@@ -46,7 +47,7 @@ Frame::Frame(std::shared_ptr<const Plan> plan, const Binding& binding, bool in_c
 
 std::size_t Frame::uniform_unit(const Plan& plan, const Binding& binding) {
   const auto parts = static_cast<std::size_t>(plan.program().shape().parts());
-  if (binding.segments != 1 || !binding.counts.empty() || binding.count % parts != 0) return 0;
+  if (binding.segments != 1 || !binding.counts.empty() || binding.shards.given || binding.count % parts != 0) return 0;
   const std::size_t unit = binding.count / parts * binding.element_size;
   return static_cast<std::size_t>(plan.longest_message()) * unit <= binding.part ? unit : 0;
 }
@@ -298,20 +299,39 @@ Bound::Bound(std::shared_ptr<const Plan> plan, const Binding& binding)
 Bound::Bound(std::shared_ptr<const Frame> frame, const Binding& binding)
     : frame_(std::move(frame)),
       binding_(binding),
-      counts_(binding.counts.begin(), binding.counts.end()),
       unit_(frame_->in_chunks_ ? Frame::uniform_unit(*frame_->plan_, binding) : 1) {
-  binding_.counts = counts_;
+  keep_counts();
   scratch_bytes_ = aligned(frame_->scratch_bytes_ * unit_);
 
   arena_bytes_ = staging_offset(frame_->staging_bytes_, frame_->staging_padding_);
   straighten();
 }
 
+// The caller's may change.
+void Bound::keep_counts() {
+  UnevenShards& shards = binding_.shards;
+  const std::array<std::span<const std::size_t>*, 5> all = {&binding_.counts, &shards.input.bytes, &shards.input.at,
+                                                            &shards.output.bytes, &shards.output.at};
+  std::size_t numbers = 0;
+  for (const auto* span : all) numbers += span->size();
+  counts_.reserve(numbers);
+  for (auto* span : all) {
+    const std::size_t begin = counts_.size();
+    counts_.insert(counts_.end(), span->begin(), span->end());
+    *span = std::span(counts_).subspan(begin);
+  }
+}
+
 bool Bound::is_for(const Binding& b) const {
+  const auto same = [](const Blocks& x, const Blocks& y) {
+    return std::ranges::equal(x.bytes, y.bytes) && std::ranges::equal(x.at, y.at);
+  };
+  const UnevenShards &shards = b.shards, &own = binding_.shards;
   return b.count == binding_.count && b.element_size == binding_.element_size && b.segments == binding_.segments &&
          b.order == binding_.order && b.pace == binding_.pace && b.window == binding_.window &&
          b.independent == binding_.independent && b.stretch == binding_.stretch && b.part == binding_.part &&
-         std::ranges::equal(b.counts, counts_);
+         std::ranges::equal(b.counts, binding_.counts) && shards.given == own.given && shards.own == own.own &&
+         shards.whole_below == own.whole_below && same(shards.input, own.input) && same(shards.output, own.output);
 }
 
 std::size_t Bound::memory_bytes() const {

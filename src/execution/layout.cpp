@@ -20,6 +20,22 @@ Layout::Layout(const Shape& shape, std::span<const std::size_t> counts, std::siz
   for (const std::size_t count : counts) begins_.push_back(begins_.back() + count);
 }
 
+Layout::Layout(const Shape& shape, const UnevenShards& shards, int segments) : Layout(shape, 0, 1, segments) {
+  uneven_ = &shards;
+}
+
+// Part and segment boundaries of a shard of so many bytes; those of the last part are the next segment's first.
+std::size_t Layout::bytes_before(std::size_t shard_bytes, Chunk part, int segment) const {
+  constexpr std::size_t k_grain = 64;
+  const bool whole = shard_bytes < uneven_->whole_below;
+  const std::size_t grain = whole ? std::max<std::size_t>(shard_bytes, 1) : k_grain;
+  const std::size_t grains = (shard_bytes + grain - 1) / grain;
+  const auto segments = static_cast<std::size_t>(segments_), s = static_cast<std::size_t>(segment);
+  const std::size_t begin = split(grains, segments, s), slice = split(grains, segments, s + 1) - begin;
+  const std::size_t before = begin + split(slice, static_cast<std::size_t>(parts_), static_cast<std::size_t>(part));
+  return std::min(shard_bytes, before * grain);
+}
+
 std::size_t Layout::shard_begin(Rank shard) const {
   const auto j = static_cast<std::size_t>(shard);
   return begins_.empty() ? j * count_ : begins_[j];
@@ -84,6 +100,7 @@ Slice::Slice(const Layout& layout, int segment, bool has_scratch)
   const auto segments = static_cast<std::size_t>(layout.segments_), s = static_cast<std::size_t>(segment);
   const auto parts = static_cast<std::size_t>(layout.parts_);
   const Rank shards = std::max<Rank>(1, classes_ / layout.parts_);  // in a period of size classes
+  if (layout.uneven_ != nullptr) return;
   if (layout.begins_.empty()) {
     begin_ = split(layout.count_, segments, s);
     elements_ = split(layout.count_, segments, s + 1) - begin_;
@@ -101,6 +118,19 @@ Slice::Slice(const Layout& layout, int segment, bool has_scratch)
     bank_bytes_ += elements * layout.element_size_;
     unit_bytes_ = std::max(unit_bytes_, (elements + parts - 1) / parts * layout.element_size_);
   }
+}
+
+Slice::Stretch Slice::uneven_stretch(Buffer buffer, Chunk chunk, Chunk count) const {
+  const UnevenShards& shards = *layout_.uneven_;
+  const bool reads = buffer == Buffer::input;
+  const Content& content = reads ? layout_.row_->input : layout_.row_->output;
+  const Blocks& blocks = reads ? shards.input : shards.output;
+  const auto shard = static_cast<std::size_t>(chunk / layout_.parts_);
+  const bool own = content.holds == Holds::shard;
+  const std::size_t bytes = own ? shards.own : blocks.bytes[shard], at = own ? 0 : blocks.at[shard];
+  const Chunk part = chunk % layout_.parts_;
+  const std::size_t begin = layout_.bytes_before(bytes, part, segment_);
+  return {at + begin, layout_.bytes_before(bytes, part + count, segment_) - begin};
 }
 
 std::size_t Slice::class_offset(Chunk size_class) const {

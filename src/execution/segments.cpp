@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "colltopo/uneven.h"
+
 namespace colltopo {
 
 namespace {
@@ -57,12 +59,14 @@ StepPattern step_pattern(const Program& program, Step steps) {
         pattern.unevenness, static_cast<double>(half) * static_cast<double>(load.most) / static_cast<double>(load.all));
   pattern.messages = std::max(messages[0], messages[1]);
   pattern.chunks = std::max(chunks[0], chunks[1]);
+  for (const Sizes sizes : {Sizes::of_ranks, Sizes::equal})
+    if (!serves(program, pattern.sizes)) pattern.sizes = sizes;
   return pattern;
 }
 
 StepPattern joined(const StepPattern& a, const StepPattern& b) {
-  return {std::max(a.steps, b.steps), std::max(a.unevenness, b.unevenness), a.in_order && b.in_order,
-          std::max(a.messages, b.messages), std::max(a.chunks, b.chunks)};
+  return {std::max(a.steps, b.steps),       std::max(a.unevenness, b.unevenness), a.in_order && b.in_order,
+          std::max(a.messages, b.messages), std::max(a.chunks, b.chunks),         std::min(a.sizes, b.sizes)};
 }
 
 StepPattern step_pattern(const Schedule& schedule) {

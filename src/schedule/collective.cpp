@@ -15,7 +15,12 @@ constexpr Content k_shards{Holds::shards, Holders::everyone}, k_shards_of_root{H
 constexpr double other_shards(double ranks) { return ranks - 1; }
 constexpr double one_unit(double) { return 1; }
 
-constexpr std::array<CollectiveRow, k_collectives> k_rows = {{
+constexpr CollectiveRow uneven_row(Collective call, std::string_view name, Collective schedules, Content input,
+                                   Content output, Sizes sizes) {
+  return {.collective = call, .name = name, .input = input, .output = output, .schedules = schedules, .sizes = sizes};
+}
+
+constexpr std::array<CollectiveRow, k_calls> k_rows = {{
     {.collective = Collective::alltoall,
      .name = "alltoall",
      .input = k_shards,
@@ -75,6 +80,11 @@ constexpr std::array<CollectiveRow, k_collectives> k_rows = {{
      .output = k_shard,
      .leaving = [](double, double outside, bool root_inside) { return root_inside ? outside : 0; },
      .received = one_unit},
+    uneven_row(Collective::allgatherv, "allgatherv", Collective::allgather, k_shard, k_shards, Sizes::of_ranks),
+    uneven_row(Collective::gatherv, "gatherv", Collective::gather, k_shard, k_shards_of_root, Sizes::of_messages),
+    uneven_row(Collective::scatterv, "scatterv", Collective::scatter, k_shards_of_root, k_shard, Sizes::of_messages),
+    uneven_row(Collective::alltoallv, "alltoallv", Collective::alltoall, k_shards, k_shards, Sizes::of_messages),
+    uneven_row(Collective::alltoallw, "alltoallw", Collective::alltoall, k_shards, k_shards, Sizes::of_messages),
 }};
 
 constexpr bool in_order() {
@@ -84,21 +94,28 @@ constexpr bool in_order() {
 }
 static_assert(in_order(), "rows are found by number");
 
+std::string names_of(std::span<const CollectiveRow> rows, std::string_view between) {
+  std::string all;
+  for (const CollectiveRow& row : rows) all += (all.empty() ? "" : std::string(between)) + std::string(row.name);
+  return all;
+}
+
+std::optional<Collective> named_among(std::span<const CollectiveRow> rows, std::string_view name) {
+  const auto found = std::ranges::find(rows, name, &CollectiveRow::name);
+  return found == rows.end() ? std::nullopt : std::optional(found->collective);
+}
+
 }  // namespace
 
-std::span<const CollectiveRow> collectives() { return k_rows; }
+std::span<const CollectiveRow> collectives() { return std::span(k_rows).first(k_collectives); }
+std::span<const CollectiveRow> calls() { return k_rows; }
 
 const CollectiveRow& row(Collective collective) { return k_rows[static_cast<std::size_t>(collective)]; }
 
-std::optional<Collective> collective_named(std::string_view name) {
-  const auto found = std::ranges::find(k_rows, name, &CollectiveRow::name);
-  return found == k_rows.end() ? std::nullopt : std::optional(found->collective);
-}
+std::optional<Collective> collective_named(std::string_view name) { return named_among(collectives(), name); }
+std::optional<Collective> call_named(std::string_view name) { return named_among(calls(), name); }
 
-std::string collective_names(std::string_view between) {
-  std::string all;
-  for (const CollectiveRow& row : k_rows) all += (all.empty() ? "" : std::string(between)) + std::string(row.name);
-  return all;
-}
+std::string collective_names(std::string_view between) { return names_of(collectives(), between); }
+std::string call_names(std::string_view between) { return names_of(calls(), between); }
 
 }  // namespace colltopo

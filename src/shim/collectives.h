@@ -3,6 +3,7 @@
 #ifndef COLLTOPO_SHIM_COLLECTIVES_H
 #define COLLTOPO_SHIM_COLLECTIVES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <mpi.h>
@@ -22,6 +23,25 @@ int shim_allgather(struct shim_blocks input, struct shim_blocks output, MPI_Comm
 int shim_bcast(struct shim_blocks output, int root, MPI_Comm comm);
 int shim_gather(struct shim_blocks input, struct shim_blocks output, int root, MPI_Comm comm);
 int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, MPI_Comm comm);
+
+/* A side whose blocks have sizes of their own: counts and distances as MPI_X or its large form has them, the other ones
+ * NULL. Distances are in extents, or in bytes where each block has a datatype. `single`: the rank's own block alone. */
+struct shim_vector {
+    const void *buffer;
+    const int *counts, *places;
+    const long long *large_counts;
+    const MPI_Aint *large_places;
+    MPI_Datatype type;
+    const MPI_Datatype *types;
+    bool single;
+    long long count;
+};
+
+int shim_allgatherv(struct shim_vector input, struct shim_vector output, MPI_Comm comm);
+int shim_gatherv(struct shim_vector input, struct shim_vector output, int root, MPI_Comm comm);
+int shim_scatterv(struct shim_vector input, struct shim_vector output, int root, MPI_Comm comm);
+/* COLLTOPO_ALLTOALLV or COLLTOPO_ALLTOALLW. */
+int shim_exchange(int collective, struct shim_vector input, struct shim_vector output, MPI_Comm comm);
 
 /* The arguments that reductions share. */
 struct shim_operands {

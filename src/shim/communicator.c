@@ -33,6 +33,7 @@ static void release(struct shim_communicator *communicator)
     colltopo_comm_free(communicator->collectives);
     communicator->collectives = NULL;
     free(communicator->counts);
+    free(communicator->sizes);
     communicator->counts = NULL;
     shell_free(&communicator->memory);
 }

@@ -23,6 +23,7 @@ struct shim_communicator {
     int requests;                              /* not yet completed */
     unsigned idle;                             /* rounds of progress since the processor was last given away */
     size_t *counts;                            /* [rank] of reduce_scatter */
+    size_t *sizes;                             /* bytes and places of blocks, of both sides */
     struct shell_memory memory;                /* of packed data */
     bool abandoned;                            /* a message of the last call was given up and may still arrive */
     struct shim_communicator *next, *previous; /* in the list of all */

@@ -8,30 +8,10 @@
 #include "collectives.h"
 #include "colltopo/colltopo.h"
 #include "communicator.h"
-#include "library.h"
+#include "interpose.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#define EXPORTED __attribute__((visibility("default")))
-
-/* Declares and begins MPI_NAME, which the symbol PMPI_NAME also names. */
-#define INTERPOSED(name, parameters)                                                                              \
-    EXPORTED int shim_entry_##name parameters __asm__("MPI_" #name);                                              \
-    EXPORTED int shim_second_entry_##name parameters __asm__("PMPI_" #name) __attribute__((alias("MPI_" #name))); \
-    int shim_entry_##name parameters
-
-/* Calls the library's own function with the arguments as they came. */
-#define PASS_THROUGH(name, parameters, arguments)           \
-    do {                                                    \
-        static int(*_Atomic library_##name) parameters;     \
-        int(*function) parameters = library_##name;         \
-        if (function == NULL) {                             \
-            *(void **)&function = must_find("PMPI_" #name); \
-            library_##name = function;                      \
-        }                                                   \
-        return function arguments;                          \
-    } while (0)
 
 static atomic_ullong calls[COLLTOPO_COLLECTIVES];
 
@@ -51,19 +31,10 @@ unsigned long long colltopo_shim_calls(int collective)
 int shim_run(void *owner, int collective, const colltopo_call *call)
 {
     struct shim_communicator *const communicator = owner;
-    static int (*const run[COLLTOPO_COLLECTIVES])(colltopo_comm *, const colltopo_call *) = {
-        [COLLTOPO_ALLTOALL] = colltopo_alltoall,
-        [COLLTOPO_ALLGATHER] = colltopo_allgather,
-        [COLLTOPO_REDUCE_SCATTER] = colltopo_reduce_scatter,
-        [COLLTOPO_ALLREDUCE] = colltopo_allreduce,
-        [COLLTOPO_BCAST] = colltopo_bcast,
-        [COLLTOPO_REDUCE] = colltopo_reduce,
-        [COLLTOPO_GATHER] = colltopo_gather,
-        [COLLTOPO_SCATTER] = colltopo_scatter};
     int status;
 
     communicator->abandoned = false;
-    status = run[collective](communicator->collectives, call);
+    status = colltopo_run(communicator->collectives, collective, call);
     if (status == COLLTOPO_SUCCESS) {
         atomic_fetch_add_explicit(&calls[collective], 1, memory_order_relaxed);
     } else if (status == COLLTOPO_INVALID) {
@@ -91,7 +62,7 @@ int shim_answer(int status, MPI_Comm comm)
     return status;
 }
 
-static void *must_find(const char *name)
+void *shim_must_find(const char *name)
 {
     void *function = (shim_library_fits(), shim_symbol(name));
 
@@ -102,15 +73,6 @@ static void *must_find(const char *name)
     }
     return function;
 }
-
-/* Returns what a served call returns. */
-#define SERVE(call)                        \
-    if (shim_library_fits()) {             \
-        const int status = call;           \
-        if (status != COLLTOPO_DECLINED) { \
-            return status;                 \
-        }                                  \
-    }
 
 #define OPERANDS                                      \
     (struct shim_operands)                            \

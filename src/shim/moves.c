@@ -3,13 +3,13 @@
  * Ranks may describe the same data by different datatypes, so the algorithm follows from the bytes of a block alone,
  * and what is not plain bytes is packed. A rank packs only after asking whether the call is served: elsewhere the data
  * may need no packing. */
-#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "collectives.h"
 #include "communicator.h"
 #include "library.h"
+#include "packing.h"
 #include "types.h"
 
 struct move {
@@ -21,53 +21,8 @@ struct move {
     bool output_changes;
 };
 
-enum direction { packing, unpacking };
-
-/* Between elements as the program has them and their bytes in a row. MPI_Pack counts bytes in an int; an element beyond
- * that goes as a message to oneself, which does the same. */
-static int convert_piece(struct shim_communicator *communicator, enum direction direction, char *elements, int count,
-                         MPI_Datatype type, char *packed, size_t bytes)
-{
-    const int me = communicator->rank, tag = COLLTOPO_COLLECTIVES;
-    MPI_Datatype dense;
-    int position = 0, status;
-
-    if (bytes <= INT_MAX) {
-        return direction == packing
-                   ? shim_mpi.Pack(elements, count, type, packed, (int)bytes, &position, communicator->messages)
-                   : shim_mpi.Unpack(packed, (int)bytes, &position, elements, count, type, communicator->messages);
-    }
-    status = shim_make_bytes_type(bytes, &dense);
-    if (status != MPI_SUCCESS) {
-        return status;
-    }
-    status = direction == packing ? shim_mpi.Sendrecv(elements, count, type, me, tag, packed, 1, dense, me, tag,
-                                                      communicator->messages, MPI_STATUS_IGNORE)
-                                  : shim_mpi.Sendrecv(packed, 1, dense, me, tag, elements, count, type, me, tag,
-                                                      communicator->messages, MPI_STATUS_IGNORE);
-    shim_mpi.Type_free(&dense);
-    return status;
-}
-
-static int convert_block(struct shim_communicator *communicator, enum direction direction, char *block, size_t count,
-                         MPI_Datatype type, char *packed)
-{
-    const struct shell_layout layout = shim_layout_of(type);
-    const size_t fit = INT_MAX / layout.size, most = fit > 0 ? fit : 1; /* elements of a piece */
-    int status = MPI_SUCCESS;
-
-    while (count > 0 && status == MPI_SUCCESS) {
-        const size_t now = count < most ? count : most;
-        status = convert_piece(communicator, direction, block, (int)now, type, packed, now * layout.size);
-        block += (MPI_Aint)now * layout.extent;
-        packed += now * layout.size;
-        count -= now;
-    }
-    return status;
-}
-
-static int convert(struct shim_communicator *communicator, enum direction direction, const struct shim_blocks *blocks,
-                   size_t first, size_t number, char *packed)
+static int convert(struct shim_communicator *communicator, enum shim_direction direction,
+                   const struct shim_blocks *blocks, size_t first, size_t number, char *packed)
 {
     const struct shell_layout layout = shim_layout_of(blocks->type);
     const size_t bytes = layout.size * (size_t)blocks->count;
@@ -75,20 +30,20 @@ static int convert(struct shim_communicator *communicator, enum direction direct
     int status = MPI_SUCCESS;
 
     for (size_t i = 0; i < number && status == MPI_SUCCESS; ++i) {
-        status = convert_block(communicator, direction, (char *)blocks->buffer + (MPI_Aint)(first + i) * stride,
-                               (size_t)blocks->count, blocks->type, packed + i * bytes);
+        status = shim_convert_block(communicator, direction, (char *)blocks->buffer + (MPI_Aint)(first + i) * stride,
+                                    (size_t)blocks->count, blocks->type, packed + i * bytes);
     }
     return status;
 }
 
 static int pack(void *communicator, const void *side, size_t first, size_t blocks, char *packed)
 {
-    return convert(communicator, packing, side, first, blocks, packed);
+    return convert(communicator, SHIM_PACKING, side, first, blocks, packed);
 }
 
 static int unpack(void *communicator, const void *side, size_t first, size_t blocks, char *packed)
 {
-    return convert(communicator, unpacking, side, first, blocks, packed);
+    return convert(communicator, SHIM_UNPACKING, side, first, blocks, packed);
 }
 
 static int run_packed(struct shim_communicator *communicator, const struct move *move, colltopo_call *call,

@@ -20,12 +20,25 @@ case $name in
         [ "$ranks" -eq 1 ] || grep -q '"topo_algorithm": "tra"' "$scratch/out" || fail "coll/topo did not serve the exchanges"
       done
     done
+    # Sides that no rank count divides.
+    for decomposition in slab pencil; do
+      mpi "$ranks" --mca coll_topo_alltoallv_algorithm linear "$fft3d" --grid "$((ranks * 3 + 1))x$((ranks * 2 + 1))x9" \
+        --decomposition $decomposition --transform r2c --exchange alltoallv --iterations 2 --verify --json >"$scratch/out"
+      grep -q '"correct": true' "$scratch/out" || fail "$decomposition by alltoallv: not verified"
+      [ "$ranks" -eq 1 ] || grep -q '"topo_algorithm": "linear"' "$scratch/out" || fail "coll/topo did not serve alltoallv"
+    done
     ;;
   values)  # every collective, elements of each size, the operations that integers allow
     mpi "$ranks" "$bench" --algorithm auto,native --bytes 1,4,1000 --check --iterations 5
     mpi "$ranks" "$bench" --algorithm ring --collective allgather,allreduce,reduce_scatter,reduce_scatter_block \
       --bytes 8,4K --check --iterations 5 --type int32 --op bxor
     mpi "$ranks" "$bench" --algorithm tra:radix=2 --collective alltoall --bytes 8,4K --check --iterations 5
+    for counts in equal uneven skewed huge sparse; do
+      mpi "$ranks" "$bench" --algorithm linear,native --collective alltoallv,alltoallw,gatherv,scatterv --bytes 8,4K \
+        --counts $counts --check --iterations 5
+      mpi "$ranks" "$bench" --algorithm ring,native --collective allgatherv --bytes 8,4K --counts $counts --check --iterations 5
+      mpi "$ranks" "$bench" --algorithm tra,tra2 --collective alltoallv --bytes 8,4K --counts $counts --check --iterations 5
+    done
     ;;
   versus)
     mpi "$ranks" "$bench" --collective alltoall --versus tra,native --bytes 8:32 --check --iterations 200 --json >"$scratch/out"

@@ -47,6 +47,8 @@ class Ranks {
 
   int sends() const { return sends_; }
   int waits() const { return waits_; }
+  /// Messages whose ends gave different lengths.
+  int unequal_lengths() const { return unequal_lengths_; }
 
  private:
   struct Context {
@@ -56,6 +58,7 @@ class Ranks {
   struct Pending {
     std::vector<std::byte> data;
     void* target = nullptr;
+    std::size_t room = 0;
     bool done = false;
   };
   struct Wire {
@@ -66,6 +69,10 @@ class Ranks {
 
   void match(Wire& wire) {
     while (!wire.sent.empty() && !wire.wanted.empty()) {
+      if (wire.sent.front()->data.size() != wire.wanted.front()->room) {
+        ++unequal_lengths_;
+        wire.sent.front()->data.resize(std::min(wire.sent.front()->data.size(), wire.wanted.front()->room));
+      }
       std::copy(wire.sent.front()->data.begin(), wire.sent.front()->data.end(),
                 static_cast<std::byte*>(wire.wanted.front()->target));
       wire.wanted.front()->done = true;
@@ -90,11 +97,12 @@ class Ranks {
       *request = nullptr;
       return 0;
     };
-    c.recv = [](void* context, void* data, size_t, int peer, int, int collective, void** request) {
+    c.recv = [](void* context, void* data, size_t bytes, int peer, int, int collective, void** request) {
       Ranks& all = *of(context).ranks;
       const std::lock_guard lock(all.mutex_);
       auto wanted = std::make_shared<Pending>();
       wanted->target = data;
+      wanted->room = bytes;
       all.open_[wanted.get()] = wanted;
       *request = wanted.get();
       Wire& wire = all.wires_[{peer, of(context).rank, collective}];
@@ -157,7 +165,7 @@ class Ranks {
   std::mutex mutex_;
   std::map<std::tuple<int, int, int>, Wire> wires_;  // (from, to, collective)
   std::map<Pending*, std::shared_ptr<Pending>> open_;
-  int sends_ = 0;
+  int sends_ = 0, unequal_lengths_ = 0;
   std::atomic<int> waits_{0};
 };
 

@@ -8,7 +8,8 @@ forms=
 case $exported in *MPI_Alltoall_c*) forms="_c" ;; esac
 expected=
 for prefix in MPI PMPI; do
-  for name in Allgather Allreduce Alltoall Bcast Gather Reduce Reduce_scatter Reduce_scatter_block Scatter; do
+  for name in Allgather Allgatherv Allreduce Alltoall Alltoallv Alltoallw Bcast Gather Gatherv Reduce Reduce_scatter \
+    Reduce_scatter_block Scatter Scatterv; do
     for form in "" $forms; do
       expected="$expected${prefix}_$name$form "
     done

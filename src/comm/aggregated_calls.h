@@ -1,0 +1,55 @@
+// Alltoallv and alltoallw by way of other ranks: small blocks by a program of tra or tra2 (colltopo/aggregation.h), large
+// ones straight to their owners at the same time. Both ends of a block know which way it goes.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "colltopo/aggregation.h"
+#include "colltopo/arena.h"
+#include "colltopo/colltopo.h"
+#include "colltopo/execution.h"
+#include "comm/counters.h"
+#include "comm/plan_cache.h"
+#include "comm/selector.h"
+#include "transport/callbacks.h"
+
+namespace colltopo {
+
+/// Whether the decision is to serve the call so.
+bool aggregates(Collective collective, const Decision& decision);
+
+class AggregatedCalls {
+ public:
+  AggregatedCalls(Rank rank, Rank ranks, const colltopo_callbacks& callbacks);
+
+  /// COLLTOPO_SUCCESS or an error code of a callback.
+  int run(Collective collective, const colltopo_call& call, const Decision& decision, const Selector& selector,
+          Arena& arena);
+  std::size_t memory_bytes() const;
+
+ private:
+  struct Made {
+    Made(std::shared_ptr<const AggregationPlan> of, std::size_t row) : plan(std::move(of)), tally(row) {}
+    std::shared_ptr<const AggregationPlan> plan;
+    Tally tally;
+    std::array<unsigned long long, k_fixed_counters> per_run{};
+  };
+  Made& made_for(const Decision& decision, std::size_t limit);
+  /// The blocks above the limit; null: this rank has none.
+  std::shared_ptr<const Bound> large_blocks(const UnevenShards& shards, std::size_t limit, const Manner& manner);
+  int run_both(const Bound* large, Arena::Block& memory, const Call& call, const UnevenShards& shards, Made& made);
+  void count(Collective collective, const colltopo_call& call, const Bound* large, const Selector& selector,
+             Made& made) const;
+
+  Rank rank_, ranks_;
+  colltopo_callbacks callbacks_;
+  CallbackTransport rounds_, direct_;
+  std::unordered_map<PlanKey, std::unique_ptr<Made>, PlanKeyHash> made_;
+  std::vector<std::size_t> input_bytes_, output_bytes_;  // of the blocks above the limit
+  Aggregation aggregation_;
+  Execution execution_;
+};
+
+}  // namespace colltopo

@@ -1,0 +1,50 @@
+/* Packing: elements as a program has them, and the bytes that colltopo moves. */
+#include "packing.h"
+
+#include <limits.h>
+
+#include "library.h"
+#include "types.h"
+
+/* Between elements as the program has them and their bytes in a row. MPI_Pack counts bytes in an int; an element beyond
+ * that goes as a message to oneself, which does the same. */
+static int convert_piece(struct shim_communicator *communicator, enum shim_direction direction, char *elements, int count,
+                         MPI_Datatype type, char *packed, size_t bytes)
+{
+    const int me = communicator->rank, tag = COLLTOPO_COLLECTIVES;
+    MPI_Datatype dense;
+    int position = 0, status;
+
+    if (bytes <= INT_MAX) {
+        return direction == SHIM_PACKING
+                   ? shim_mpi.Pack(elements, count, type, packed, (int)bytes, &position, communicator->messages)
+                   : shim_mpi.Unpack(packed, (int)bytes, &position, elements, count, type, communicator->messages);
+    }
+    status = shim_make_bytes_type(bytes, &dense);
+    if (status != MPI_SUCCESS) {
+        return status;
+    }
+    status = direction == SHIM_PACKING ? shim_mpi.Sendrecv(elements, count, type, me, tag, packed, 1, dense, me, tag,
+                                                      communicator->messages, MPI_STATUS_IGNORE)
+                                  : shim_mpi.Sendrecv(packed, 1, dense, me, tag, elements, count, type, me, tag,
+                                                      communicator->messages, MPI_STATUS_IGNORE);
+    shim_mpi.Type_free(&dense);
+    return status;
+}
+
+int shim_convert_block(struct shim_communicator *communicator, enum shim_direction direction, char *block, size_t count,
+                       MPI_Datatype type, char *packed)
+{
+    const struct shell_layout layout = shim_layout_of(type);
+    const size_t fit = INT_MAX / layout.size, most = fit > 0 ? fit : 1; /* elements of a piece */
+    int status = MPI_SUCCESS;
+
+    while (count > 0 && status == MPI_SUCCESS) {
+        const size_t now = count < most ? count : most;
+        status = convert_piece(communicator, direction, block, (int)now, type, packed, now * layout.size);
+        block += (MPI_Aint)now * layout.extent;
+        packed += now * layout.size;
+        count -= now;
+    }
+    return status;
+}

@@ -1,0 +1,184 @@
+/* Calls whose blocks have sizes of their own: MPI's v and w forms.
+ *
+ * Sizes that only two ranks know decide nothing, so a rank that has nothing to send or receive takes part like any
+ * other. */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "collectives.h"
+#include "communicator.h"
+#include "library.h"
+#include "packing.h"
+#include "types.h"
+#include "uneven.h"
+
+static MPI_Datatype type_at(const struct shim_vector *vector, size_t block)
+{
+    return vector->types != NULL ? vector->types[block] : vector->type;
+}
+
+static long long count_at(const struct shim_vector *vector, size_t block)
+{
+    return vector->single           ? vector->count
+           : vector->counts != NULL ? vector->counts[block]
+                                    : vector->large_counts[block];
+}
+
+/* From the buffer to the block's first element, in bytes. */
+static MPI_Aint place_of(const struct shim_vector *vector, size_t block, MPI_Aint extent)
+{
+    if (vector->single) {
+        return 0;
+    }
+    return (vector->places != NULL ? vector->places[block] : vector->large_places[block]) *
+           (vector->types != NULL ? 1 : extent);
+}
+
+static int convert(struct shim_communicator *communicator, enum shim_direction direction,
+                   const struct shell_blocks *side, size_t block, char *packed)
+{
+    const struct shim_vector *vector = side->known;
+    const MPI_Datatype type = type_at(vector, block);
+    const MPI_Aint place = place_of(vector, block, shim_layout_of(type).extent);
+
+    return shim_convert_block(communicator, direction, (char *)vector->buffer + place, (size_t)count_at(vector, block),
+                              type, packed);
+}
+
+static int pack(void *communicator, const struct shell_blocks *side, size_t block, char *packed)
+{
+    return convert(communicator, SHIM_PACKING, side, block, packed);
+}
+
+static int unpack(void *communicator, const struct shell_blocks *side, size_t block, char *packed)
+{
+    return convert(communicator, SHIM_UNPACKING, side, block, packed);
+}
+
+/* Bytes and places of the blocks. False: a count or a datatype is wrong, and the library knows what to say. */
+static bool measure(const struct shim_vector *vector, size_t blocks, size_t *bytes, size_t *at,
+                    struct shell_blocks *side)
+{
+    struct shell_layout layout = {0};
+    bool dense = true;
+
+    for (size_t i = 0; i < blocks; ++i) {
+        const MPI_Datatype type = type_at(vector, i);
+        const long long count = count_at(vector, i);
+        if (count < 0 || (type == shim_mpi.datatype_null && count > 0)) {
+            return false;
+        }
+        bytes[i] = at[i] = 0;
+        if (count == 0) {
+            continue;
+        }
+        if (i == 0 || vector->types != NULL || layout.size == 0) {
+            layout = shim_layout_of(type);
+        }
+        bytes[i] = (size_t)count * layout.size;
+        at[i] = (size_t)(place_of(vector, i, layout.extent));
+        dense = dense && layout.in_order;
+    }
+    *side = (struct shell_blocks){vector->buffer, blocks, bytes, at, dense, vector};
+    return true;
+}
+
+/* A side that is NULL is one that the rank does not have, or for which it gave MPI_IN_PLACE. */
+static int run_uneven(struct shim_communicator *communicator, int collective, const struct shim_vector *input,
+                      const struct shim_vector *output, bool in_place, int root)
+{
+    const size_t ranks = (size_t)communicator->ranks;
+    struct shell_uneven move = {.collective = collective,
+                                .in_place = in_place,
+                                .own = (size_t)communicator->rank,
+                                .pack = pack,
+                                .unpack = unpack};
+    colltopo_call call = {.root = root};
+    colltopo_blocks places;
+    bool plain;
+    int status;
+
+    if (communicator->sizes == NULL) {
+        communicator->sizes = malloc(4 * ranks * sizeof(*communicator->sizes));
+        if (communicator->sizes == NULL) {
+            return shim_answer(MPI_ERR_NO_MEM, communicator->comm);
+        }
+    }
+    size_t *const sizes = communicator->sizes;
+    if ((input != NULL && !measure(input, input->single ? 1 : ranks, sizes, sizes + ranks, &move.input)) ||
+        (output != NULL &&
+         !measure(output, output->single ? 1 : ranks, sizes + 2 * ranks, sizes + 3 * ranks, &move.output))) {
+        return COLLTOPO_DECLINED;
+    }
+    plain = shell_uneven_begins(&move, &places, &call);
+    if (!(plain && shim_has_served(communicator)) && !shim_serves(communicator, collective, &call)) {
+        return COLLTOPO_DECLINED;
+    }
+    if (plain) {
+        status = shim_run(communicator, collective, &call);
+    } else {
+        const struct shell_side side = shim_side(communicator);
+        status = shell_uneven_packed(&side, &move, &call);
+    }
+    return shim_answer(status, communicator->comm);
+}
+
+int shim_allgatherv(struct shim_vector input, struct shim_vector output, MPI_Comm comm)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    const bool in_place = input.buffer == MPI_IN_PLACE;
+    size_t bytes = 0, own, element;
+
+    if (communicator == NULL || output.type == shim_mpi.datatype_null ||
+        (!in_place && (input.count < 0 || input.type == shim_mpi.datatype_null))) {
+        return COLLTOPO_DECLINED;
+    }
+    element = shim_layout_of(output.type).size;
+    for (int rank = 0; rank < communicator->ranks; ++rank) {
+        bytes += (size_t)count_at(&output, (size_t)rank) * element;
+    }
+    own = (size_t)count_at(&output, (size_t)communicator->rank) * element;
+    /* Nothing to move, or wrong by the standard. */
+    if (bytes == 0 || (!in_place && (size_t)input.count * shim_layout_of(input.type).size != own)) {
+        return COLLTOPO_DECLINED;
+    }
+    return run_uneven(communicator, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place, 0);
+}
+
+int shim_gatherv(struct shim_vector input, struct shim_vector output, int root, MPI_Comm comm)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    bool is_root, in_place;
+
+    if (communicator == NULL || root < 0 || root >= communicator->ranks) {
+        return COLLTOPO_DECLINED;
+    }
+    is_root = root == communicator->rank;
+    in_place = is_root && input.buffer == MPI_IN_PLACE;
+    return run_uneven(communicator, COLLTOPO_GATHERV, in_place ? NULL : &input, is_root ? &output : NULL, in_place,
+                      root);
+}
+
+int shim_scatterv(struct shim_vector input, struct shim_vector output, int root, MPI_Comm comm)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    bool is_root, in_place;
+
+    if (communicator == NULL || root < 0 || root >= communicator->ranks) {
+        return COLLTOPO_DECLINED;
+    }
+    is_root = root == communicator->rank;
+    in_place = is_root && output.buffer == MPI_IN_PLACE;
+    return run_uneven(communicator, COLLTOPO_SCATTERV, is_root ? &input : NULL, in_place ? NULL : &output, in_place,
+                      root);
+}
+
+int shim_exchange(int collective, struct shim_vector input, struct shim_vector output, MPI_Comm comm)
+{
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+    const bool in_place = input.buffer == MPI_IN_PLACE;
+
+    return communicator == NULL
+               ? COLLTOPO_DECLINED
+               : run_uneven(communicator, collective, in_place ? NULL : &input, &output, in_place, 0);
+}
