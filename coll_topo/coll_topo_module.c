@@ -103,7 +103,7 @@ static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_
     module->ranks = ompi_comm_size(comm);
 #if MCA_COLL_TOPO_SELF_INSTALL
 #    define MCA_COLL_TOPO_SAVE(name)                                                                      \
-        if (NULL != comm->c_coll->coll_##name) {                                                          \
+        if (NULL != comm->c_coll->coll_##name && NULL != base->coll_##name) {                             \
             MCA_COLL_SAVE_API(comm, name, module->previous.name, module->previous.name##_module, "topo"); \
             MCA_COLL_INSTALL_API(comm, name, base->coll_##name, base, "topo");                            \
         }

@@ -74,9 +74,8 @@ static void mca_coll_topo_measure_blocks(const mca_coll_topo_vector_t *vector, s
         const size_t elements = mca_coll_topo_elements_at(vector, i);
         bytes[i] = elements * dtype->super.size;
         at[i] = (size_t) (mca_coll_topo_displacement(vector, i) + dtype->super.true_lb);
-        dense = dense
-                && (0 == bytes[i]
-                    || 0 != ompi_datatype_is_contiguous_memory_layout(dtype, 1 == elements ? 1 : 2));
+        dense =
+            dense && (0 == bytes[i] || 0 != ompi_datatype_is_contiguous_memory_layout(dtype, 1 == elements ? 1 : 2));
     }
     *side = (struct shell_blocks){vector->buf, blocks, bytes, at, dense, vector};
 }
@@ -126,9 +125,8 @@ static int mca_coll_topo_run_uneven(mca_coll_topo_module_t *topo, int collective
 
 /* What is declined once is for ever, by what is known to all: `bytes`, for an allgatherv, and the root. */
 static inline int mca_coll_topo_serve_uneven(mca_coll_topo_module_t *topo, int collective,
-                                             const mca_coll_topo_vector_t *input,
-                                             const mca_coll_topo_vector_t *output, bool in_place, int root,
-                                             size_t bytes)
+                                             const mca_coll_topo_vector_t *input, const mca_coll_topo_vector_t *output,
+                                             bool in_place, int root, size_t bytes)
 {
     int rc = mca_coll_topo_ready(topo);
 
@@ -222,9 +220,9 @@ int mca_coll_topo_alltoallv(const void *sbuf, mca_coll_topo_counts_t scounts, mc
     if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALLV, 1, 0, 0, 0)) {
         rc = mca_coll_topo_serve_uneven(topo, COLLTOPO_ALLTOALLV, in_place ? NULL : &input, &output, in_place, 0, 1);
     }
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(alltoallv, sbuf, scounts, sdispls, sdtype, rbuf, rcounts,
-                                                             rdispls, rdtype)
-                                   : rc;
+    return COLLTOPO_DECLINED == rc
+               ? MCA_COLL_TOPO_FALL_BACK(alltoallv, sbuf, scounts, sdispls, sdtype, rbuf, rcounts, rdispls, rdtype)
+               : rc;
 }
 
 int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t sdispls,
@@ -241,7 +239,7 @@ int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mc
     if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALLW, 1, 0, 0, 0)) {
         rc = mca_coll_topo_serve_uneven(topo, COLLTOPO_ALLTOALLW, in_place ? NULL : &input, &output, in_place, 0, 1);
     }
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(alltoallw, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts,
-                                                             rdispls, rdtypes)
-                                   : rc;
+    return COLLTOPO_DECLINED == rc
+               ? MCA_COLL_TOPO_FALL_BACK(alltoallw, sbuf, scounts, sdispls, sdtypes, rbuf, rcounts, rdispls, rdtypes)
+               : rc;
 }

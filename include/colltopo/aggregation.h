@@ -95,9 +95,9 @@ class Aggregation {
   const std::byte* input_ = nullptr;
   std::byte* output_ = nullptr;
   UnevenShards shards_;
-  std::vector<Block> slots_;           // [slot of the program's scratch]
-  std::vector<std::uint32_t> waits_;   // [op] what it still waits for
-  std::vector<std::uint32_t> ready_;   // receives before sends before copies, as they come
+  std::vector<Block> slots_;          // [slot of the program's scratch]
+  std::vector<std::uint32_t> waits_;  // [op] what it still waits for
+  std::vector<std::uint32_t> ready_;  // receives before sends before copies, as they come
   std::vector<Active> actives_;
   std::vector<std::size_t> sent_;  // [op] bytes
   std::size_t left_ = 0;
@@ -105,8 +105,8 @@ class Aggregation {
   bool gave_up_ = false;
 };
 
-/// The largest block that is worth going by way of others: what it adds to their messages takes no longer than a message
-/// of its own. `hops`: of a block.
+/// The largest block that is worth going by way of others: what it adds to their messages takes no longer than a
+/// message of its own. `hops`: of a block.
 std::size_t aggregation_limit(double message_s, double byte_s, double copied_byte_s, double hops);
 
 }  // namespace colltopo

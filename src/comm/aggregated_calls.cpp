@@ -75,8 +75,9 @@ int AggregatedCalls::run_both(const Bound* large, Arena::Block& memory, const Ca
   for (;;) {
     rounds_done = rounds_done || aggregation_.progress();
     large_done = large_done || execution_.progress();
-    const int code = rounds_done && aggregation_.status() != 0             ? aggregation_.status()
-                     : large != nullptr && large_done ? execution_.status() : 0;
+    const int code = rounds_done && aggregation_.status() != 0 ? aggregation_.status()
+                     : large != nullptr && large_done          ? execution_.status()
+                                                               : 0;
     if (code != 0 || (rounds_done && large_done)) return code;
     rounds_.progress();
   }

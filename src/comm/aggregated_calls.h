@@ -1,5 +1,5 @@
-// Alltoallv and alltoallw by way of other ranks: small blocks by a program of tra or tra2 (colltopo/aggregation.h), large
-// ones straight to their owners at the same time. Both ends of a block know which way it goes.
+// Alltoallv and alltoallw by way of other ranks: small blocks by a program of tra or tra2 (colltopo/aggregation.h),
+// large ones straight to their owners at the same time. Both ends of a block know which way it goes.
 #pragma once
 
 #include <memory>

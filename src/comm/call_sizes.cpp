@@ -63,7 +63,8 @@ std::size_t decisive_bytes(Collective collective, const colltopo_call& call, Ran
 }
 
 std::size_t counted_bytes(Collective collective, const colltopo_call& call, Rank ranks) {
-  if (call.blocks == nullptr || row(collective).sizes == Sizes::of_ranks) return decisive_bytes(collective, call, ranks);
+  if (call.blocks == nullptr || row(collective).sizes == Sizes::of_ranks)
+    return decisive_bytes(collective, call, ranks);
   const bool alltoall = scheduled(collective) == Collective::alltoall;
   return alltoall ? mean({call.blocks->input_bytes, static_cast<std::size_t>(ranks)}) : call.count;
 }

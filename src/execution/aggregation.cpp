@@ -38,8 +38,7 @@ AggregationPlan::AggregationPlan(std::shared_ptr<const Plan> plan, std::size_t l
 }
 
 std::size_t AggregationPlan::memory_bytes() const {
-  return sizeof(*this) + messages_of_.capacity() * sizeof(Message) +
-         (first_ready_.capacity() + waits_.capacity()) * 4;
+  return sizeof(*this) + messages_of_.capacity() * sizeof(Message) + (first_ready_.capacity() + waits_.capacity()) * 4;
 }
 
 void Aggregation::start(const AggregationPlan& plan, Transport& transport, std::byte* arena, const std::byte* input,

@@ -49,9 +49,9 @@ bool shell_uneven_begins(struct shell_uneven *move, colltopo_blocks *places, col
                   : held_by_input                                ? input->bytes[move->own]
                                                                  : output->bytes[move->own];
     call->count = move->collective == COLLTOPO_ALLGATHERV ? 0 : call->count;
-    *places = (colltopo_blocks){is_single(move, true) ? NULL : input->bytes, is_single(move, true) ? NULL : input->at,
-                                is_single(move, false) ? NULL : output->bytes,
-                                is_single(move, false) ? NULL : output->at};
+    *places =
+        (colltopo_blocks){is_single(move, true) ? NULL : input->bytes, is_single(move, true) ? NULL : input->at,
+                          is_single(move, false) ? NULL : output->bytes, is_single(move, false) ? NULL : output->at};
     if (move->in_place && is_exchange(move)) {
         places->input_bytes = output->bytes;
         places->input_at = output->at;

@@ -10,10 +10,10 @@
 
 struct shell_blocks {
     const void *buffer;
-    size_t blocks; /* 0: a side that this rank does not have, or that lies in the other one */
-    size_t *bytes; /* [block] */
-    size_t *at;    /* [block] from `buffer`; what lies before it is negative, modulo 2^64 */
-    bool is_dense; /* every block is bytes in a row */
+    size_t blocks;     /* 0: a side that this rank does not have, or that lies in the other one */
+    size_t *bytes;     /* [block] */
+    size_t *at;        /* [block] from `buffer`; what lies before it is negative, modulo 2^64 */
+    bool is_dense;     /* every block is bytes in a row */
     const void *known; /* what the shell knows of its datatypes */
 };
 

@@ -17,10 +17,10 @@
     {                                                                                                                  \
         SERVE(shim_allgatherv(one_block(input, send_count, send_type),                                                 \
                               blocks##suffix(output, recv_counts, places, recv_type), (MPI_Comm)comm));                \
-        PASS_THROUGH(Allgatherv##suffix,                                                                               \
-                     (const void *, count, shim_handle, void *, const count *, const place *, shim_handle,             \
-                      shim_handle),                                                                                    \
-                     (input, send_count, send_type, output, recv_counts, places, recv_type, comm));                    \
+        PASS_THROUGH(                                                                                                  \
+            Allgatherv##suffix,                                                                                        \
+            (const void *, count, shim_handle, void *, const count *, const place *, shim_handle, shim_handle),        \
+            (input, send_count, send_type, output, recv_counts, places, recv_type, comm));                             \
     }                                                                                                                  \
     INTERPOSED(Gatherv##suffix,                                                                                        \
                (const void *input, count send_count, shim_handle send_type, void *output, const count *recv_counts,    \
@@ -28,21 +28,21 @@
     {                                                                                                                  \
         SERVE(shim_gatherv(one_block(input, send_count, send_type),                                                    \
                            blocks##suffix(output, recv_counts, places, recv_type), root, (MPI_Comm)comm));             \
-        PASS_THROUGH(Gatherv##suffix,                                                                                  \
-                     (const void *, count, shim_handle, void *, const count *, const place *, shim_handle, int,        \
-                      shim_handle),                                                                                    \
-                     (input, send_count, send_type, output, recv_counts, places, recv_type, root, comm));              \
+        PASS_THROUGH(                                                                                                  \
+            Gatherv##suffix,                                                                                           \
+            (const void *, count, shim_handle, void *, const count *, const place *, shim_handle, int, shim_handle),   \
+            (input, send_count, send_type, output, recv_counts, places, recv_type, root, comm));                       \
     }                                                                                                                  \
-    INTERPOSED(Scatterv##suffix, (const void *input, const count *send_counts, const place *places,                    \
-                                  shim_handle send_type, void *output, count recv_count, shim_handle recv_type,        \
-                                  int root, shim_handle comm))                                                         \
+    INTERPOSED(Scatterv##suffix,                                                                                       \
+               (const void *input, const count *send_counts, const place *places, shim_handle send_type, void *output, \
+                count recv_count, shim_handle recv_type, int root, shim_handle comm))                                  \
     {                                                                                                                  \
         SERVE(shim_scatterv(blocks##suffix(input, send_counts, places, send_type),                                     \
                             one_block(output, recv_count, recv_type), root, (MPI_Comm)comm));                          \
-        PASS_THROUGH(Scatterv##suffix,                                                                                 \
-                     (const void *, const count *, const place *, shim_handle, void *, count, shim_handle, int,        \
-                      shim_handle),                                                                                    \
-                     (input, send_counts, places, send_type, output, recv_count, recv_type, root, comm));              \
+        PASS_THROUGH(                                                                                                  \
+            Scatterv##suffix,                                                                                          \
+            (const void *, const count *, const place *, shim_handle, void *, count, shim_handle, int, shim_handle),   \
+            (input, send_counts, places, send_type, output, recv_count, recv_type, root, comm));                       \
     }                                                                                                                  \
     INTERPOSED(Alltoallv##suffix, (const void *input, const count *send_counts, const place *send_places,              \
                                    shim_handle send_type, void *output, const count *recv_counts,                      \
@@ -64,11 +64,11 @@
         sent.types = (const MPI_Datatype *)send_types;                                                                 \
         received.types = (const MPI_Datatype *)recv_types;                                                             \
         SERVE(shim_exchange(COLLTOPO_ALLTOALLW, sent, received, (MPI_Comm)comm));                                      \
-        PASS_THROUGH(Alltoallw##suffix,                                                                                \
-                     (const void *, const count *, const place *, const void *, void *, const count *, const place *,  \
-                      const void *, shim_handle),                                                                      \
-                     (input, send_counts, send_places, send_types, output, recv_counts, recv_places, recv_types,       \
-                      comm));                                                                                          \
+        PASS_THROUGH(                                                                                                  \
+            Alltoallw##suffix,                                                                                         \
+            (const void *, const count *, const place *, const void *, void *, const count *, const place *,           \
+             const void *, shim_handle),                                                                               \
+            (input, send_counts, send_places, send_types, output, recv_counts, recv_places, recv_types, comm));        \
     }
 
 static struct shim_vector one_block(const void *buffer, long long count, shim_handle type)

@@ -15,15 +15,15 @@
     int shim_entry_##name parameters
 
 /* Calls the library's own function with the arguments as they came. */
-#define PASS_THROUGH(name, parameters, arguments)           \
-    do {                                                    \
-        static int(*_Atomic library_##name) parameters;     \
-        int(*function) parameters = library_##name;         \
-        if (function == NULL) {                             \
+#define PASS_THROUGH(name, parameters, arguments)                \
+    do {                                                         \
+        static int(*_Atomic library_##name) parameters;          \
+        int(*function) parameters = library_##name;              \
+        if (function == NULL) {                                  \
             *(void **)&function = shim_must_find("PMPI_" #name); \
-            library_##name = function;                      \
-        }                                                   \
-        return function arguments;                          \
+            library_##name = function;                           \
+        }                                                        \
+        return function arguments;                               \
     } while (0)
 
 /* Returns what a served call returns. */

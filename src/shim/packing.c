@@ -8,8 +8,8 @@
 
 /* Between elements as the program has them and their bytes in a row. MPI_Pack counts bytes in an int; an element beyond
  * that goes as a message to oneself, which does the same. */
-static int convert_piece(struct shim_communicator *communicator, enum shim_direction direction, char *elements, int count,
-                         MPI_Datatype type, char *packed, size_t bytes)
+static int convert_piece(struct shim_communicator *communicator, enum shim_direction direction, char *elements,
+                         int count, MPI_Datatype type, char *packed, size_t bytes)
 {
     const int me = communicator->rank, tag = COLLTOPO_COLLECTIVES;
     MPI_Datatype dense;
@@ -25,9 +25,9 @@ static int convert_piece(struct shim_communicator *communicator, enum shim_direc
         return status;
     }
     status = direction == SHIM_PACKING ? shim_mpi.Sendrecv(elements, count, type, me, tag, packed, 1, dense, me, tag,
-                                                      communicator->messages, MPI_STATUS_IGNORE)
-                                  : shim_mpi.Sendrecv(packed, 1, dense, me, tag, elements, count, type, me, tag,
-                                                      communicator->messages, MPI_STATUS_IGNORE);
+                                                           communicator->messages, MPI_STATUS_IGNORE)
+                                       : shim_mpi.Sendrecv(packed, 1, dense, me, tag, elements, count, type, me, tag,
+                                                           communicator->messages, MPI_STATUS_IGNORE);
     shim_mpi.Type_free(&dense);
     return status;
 }

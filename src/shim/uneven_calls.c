@@ -178,7 +178,6 @@ int shim_exchange(int collective, struct shim_vector input, struct shim_vector o
     struct shim_communicator *communicator = shim_communicator_of(comm);
     const bool in_place = input.buffer == MPI_IN_PLACE;
 
-    return communicator == NULL
-               ? COLLTOPO_DECLINED
-               : run_uneven(communicator, collective, in_place ? NULL : &input, &output, in_place, 0);
+    return communicator == NULL ? COLLTOPO_DECLINED
+                                : run_uneven(communicator, collective, in_place ? NULL : &input, &output, in_place, 0);
 }

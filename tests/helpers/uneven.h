@@ -1,5 +1,5 @@
-// TestBlocks of any size at any place: what ranks send one another in the tests of MPI's v and w calls, and what must have
-// come of it, byte by byte, the gaps between blocks included.
+// TestBlocks of any size at any place: what ranks send one another in the tests of MPI's v and w calls, and what must
+// have come of it, byte by byte, the gaps between blocks included.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace colltopo {
 
 /// How sizes are drawn.
 enum class Pattern { any, zeros, one_huge, none_on_one_rank, small, nothing };
-inline constexpr Pattern k_patterns[] = {Pattern::any,   Pattern::zeros,   Pattern::one_huge, Pattern::none_on_one_rank,
+inline constexpr Pattern k_patterns[] = {Pattern::any,   Pattern::zeros,  Pattern::one_huge, Pattern::none_on_one_rank,
                                          Pattern::small, Pattern::nothing};
 
 /// [from][to] bytes.
@@ -73,7 +73,9 @@ struct Exchange {
   TestBlocks input, output, expected;
 
   Exchange(const Traffic& traffic, int rank, std::mt19937& random)
-      : input(traffic[static_cast<std::size_t>(rank)], random), output(column(traffic, rank), random), expected(output) {
+      : input(traffic[static_cast<std::size_t>(rank)], random),
+        output(column(traffic, rank), random),
+        expected(output) {
     for (std::size_t peer = 0; peer < traffic.size(); ++peer) {
       input.fill(peer, rank, static_cast<int>(peer));
       expected.fill(peer, static_cast<int>(peer), rank);

@@ -70,8 +70,8 @@ void expect_allgatherv(int ranks, const std::string& algorithm) {
         std::mt19937 random = own_random(rank, ++seed);
         Gathering gathering(traffic(ranks, pattern, seed), rank, in_place, random);
         ASSERT_EQ(gathering.run(comm), COLLTOPO_SUCCESS) << algorithm << " seed " << seed;
-        ASSERT_TRUE(gathering.is_right()) << algorithm << " rank " << rank << " of " << ranks << " seed " << seed
-                                          << (in_place ? " in place" : "");
+        ASSERT_TRUE(gathering.is_right())
+            << algorithm << " rank " << rank << " of " << ranks << " seed " << seed << (in_place ? " in place" : "");
       }
     }
   });
@@ -244,7 +244,8 @@ TEST(Uneven, rows_serve_what_their_programs_can) {
 TEST(Uneven, aggregation_gives_right_values_with_any_limit_radix_and_groups) {
   for (const int ranks : {2, 3, 5, 8, 13}) {
     for (const char* const limit : {"0", "1", "100", "2000", "8K"}) {
-      for (const char* const algorithm : {"tra:radix=2", "tra:radix=3", "tra:radix=16", "tra2:group=2", "tra2:group=3"}) {
+      for (const char* const algorithm :
+           {"tra:radix=2", "tra:radix=3", "tra:radix=16", "tra2:group=2", "tra2:group=3"}) {
         Ranks all(ranks);
         all.run([&](int rank, colltopo_comm* comm) {
           ASSERT_EQ(colltopo_comm_set(comm, "alltoallv_algorithm", algorithm), COLLTOPO_SUCCESS);

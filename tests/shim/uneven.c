@@ -83,15 +83,16 @@ static void check(const char *call, const struct side *side, int peer, int from,
         CHECK(at[0] == value(from, to, i), "%s: [%d] from %d is %d", call, i, from, at[0]);
         CHECK(side->stride == 1 || at[1] == -7, "%s wrote into the gap after [%d] from %d", call, i, from);
     }
-    CHECK(side->memory[(side->places[peer] + side->counts[peer]) * side->stride] == -7, "%s wrote behind the block of %d",
-          call, peer);
+    CHECK(side->memory[(side->places[peer] + side->counts[peer]) * side->stride] == -7,
+          "%s wrote behind the block of %d", call, peer);
 }
 
 static void exchange(MPI_Comm comm, MPI_Datatype gaps)
 {
     for (int way = 0; way < 6; ++way) {
         const int in_place = way % 3 == 2, w = way >= 3;
-        struct side in = side_of(1, MPI_INT, rank), out = side_of(way % 3 == 0 ? 1 : 2, way % 3 == 0 ? MPI_INT : gaps, rank);
+        struct side in = side_of(1, MPI_INT, rank),
+                    out = side_of(way % 3 == 0 ? 1 : 2, way % 3 == 0 ? MPI_INT : gaps, rank);
         for (int peer = 0; peer < ranks; ++peer) {
             fill(in_place ? &out : &in, peer, rank, peer);
         }
@@ -147,15 +148,14 @@ static void gatherv_and_scatterv(MPI_Comm comm, MPI_Datatype gaps)
         }
         SERVED(COLLTOPO_GATHERV,
                MPI_Gatherv(in_place ? MPI_IN_PLACE : own, all.counts[rank], MPI_INT, is_root ? all.memory : NULL,
-                           is_root ? all.counts : NULL, is_root ? all.places : NULL,
-                           is_root ? gaps : MPI_DATATYPE_NULL, root, comm));
+                           is_root ? all.counts : NULL, is_root ? all.places : NULL, is_root ? gaps : MPI_DATATYPE_NULL,
+                           root, comm));
         for (int peer = 0; is_root && peer < ranks; ++peer) {
             check("gatherv", &all, peer, peer, 0);
         }
-        SERVED(COLLTOPO_SCATTERV,
-               MPI_Scatterv(is_root ? all.memory : NULL, is_root ? all.counts : NULL, is_root ? all.places : NULL,
-                            is_root ? gaps : MPI_DATATYPE_NULL, in_place ? MPI_IN_PLACE : got, all.counts[rank], MPI_INT,
-                            root, comm));
+        SERVED(COLLTOPO_SCATTERV, MPI_Scatterv(is_root ? all.memory : NULL, is_root ? all.counts : NULL,
+                                               is_root ? all.places : NULL, is_root ? gaps : MPI_DATATYPE_NULL,
+                                               in_place ? MPI_IN_PLACE : got, all.counts[rank], MPI_INT, root, comm));
         for (int i = 0; !in_place && i < all.counts[rank]; ++i) {
             CHECK(got[i] == value(rank, 0, i), "scatterv from %d: [%d] is %d", root, i, got[i]);
         }
