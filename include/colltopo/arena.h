@@ -42,8 +42,8 @@ class Arena {
   Block lease(std::size_t bytes);
   /// Kept for the next lease while all that is kept fits into k_most_idle_bytes.
   void give_back(Block block) noexcept;
-  /// After an error: messages that were given up may still arrive there.
-  static void keep_for_ever(Block block);
+  /// After an error, for messages that were given up and may still arrive.
+  static void keep_for_ever(Block block) noexcept;
   /// Of blocks that nobody has leased.
   std::size_t idle_bytes() const { return idle_bytes_; }
 
