@@ -108,6 +108,8 @@ inline std::size_t input_elements(const Shape& shape, const Trial& trial, Rank r
       return rank == shape.root ? trial.count : 0;
     case Collective::scatter:
       return rank == shape.root ? elements_before(trial, shape.ranks) : 0;
+    default:  // no shape is a v or w call's
+      break;
   }
   return 0;
 }
@@ -160,6 +162,8 @@ inline Elements expected_output(const Shape& shape, const Trial& trial, const st
       [[fallthrough]];
     case Collective::allreduce:
       for (std::size_t i = 0; i < trial.count; ++i) output.push_back(reduced(inputs, trial.reduction, i));
+      break;
+    default:
       break;
   }
   return output;
