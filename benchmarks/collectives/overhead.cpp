@@ -63,6 +63,14 @@ std::vector<std::string> served_anywhere(Kind kind) {
     case Kind::reduce_scatter:
     case Kind::reduce_scatter_block:
       break;
+    case Kind::allgatherv:
+      return {"ring", "bruck"};
+    case Kind::gatherv:
+    case Kind::scatterv:
+      return {"linear"};
+    case Kind::alltoallv:
+    case Kind::alltoallw:
+      return {"linear", "pairwise", "tra"};
   }
   return {"ring"};
 }
