@@ -32,7 +32,7 @@ std::size_t elements_between(Spread spread, std::size_t mean, int ranks, int fro
     case Spread::huge:
       return from == ranks - 1 && to == 0 ? 1000 * mean : mean;
     case Spread::sparse:
-      return drawn % 8 == 0 ? 8 * mean : 0;
+      return drawn % 8 == 0 || from == to ? 8 * mean : 0;
     case Spread::equal:
       break;
   }

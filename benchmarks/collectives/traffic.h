@@ -7,8 +7,8 @@
 namespace colltopo::bench {
 
 /// equal: all alike. uneven: half to three halves of the mean. skewed: by Zipf's law, the largest as many times the
-/// smallest as there are ranks. huge: one block a thousand times the others. sparse: one in eight, eight times as
-/// large.
+/// smallest as there are ranks. huge: one block a thousand times the others. sparse: one in eight and what a rank has
+/// for itself, eight times as large.
 enum class Spread { equal, uneven, skewed, huge, sparse };
 
 /// Elements that rank `from` has for rank `to`; a gatherv and its like take `to` as 0.
