@@ -31,11 +31,22 @@ BEGIN_C_DECLS
     APPLY(gather)                        \
     APPLY(scatter)
 
+/* Those of them that do not block, in both forms. */
+#define MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(APPLY)                                                                   \
+    APPLY(ialltoall)                                                                                                 \
+    APPLY(alltoall_init)                                                                                             \
+    APPLY(iallgather)                                                                                                \
+    APPLY(allgather_init)                                                                                            \
+    APPLY(iallreduce) APPLY(allreduce_init) APPLY(ireduce_scatter) APPLY(reduce_scatter_init)                        \
+        APPLY(ireduce_scatter_block) APPLY(reduce_scatter_block_init) APPLY(ibcast) APPLY(bcast_init) APPLY(ireduce) \
+            APPLY(reduce_init) APPLY(igather) APPLY(gather_init) APPLY(iscatter) APPLY(scatter_init)
+
 typedef struct mca_coll_topo_previous_t {
 #define MCA_COLL_TOPO_PREVIOUS(name)         \
     mca_coll_base_module_##name##_fn_t name; \
     mca_coll_base_module_t *name##_module;
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_PREVIOUS)
+    MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(MCA_COLL_TOPO_PREVIOUS)
 #undef MCA_COLL_TOPO_PREVIOUS
 } mca_coll_topo_previous_t;
 
@@ -102,6 +113,9 @@ int mca_coll_topo_complete_selection(void);
 /* False, with a line, in another Open MPI than the one that the component was built for. */
 bool mca_coll_topo_fits_library(void);
 
+/* Whether the code that called is Open MPI itself, and no function of MPI's. Equal on all ranks. */
+bool mca_coll_topo_is_internal(const void *caller);
+
 /* Shows a line once per process. */
 void mca_coll_topo_warn(const char *line);
 
@@ -138,6 +152,8 @@ typedef struct mca_coll_topo_move_t {
     bool output_changes;
 } mca_coll_topo_move_t;
 int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call);
+/* The same for the shell, and the call's pointers of data that is dense. */
+void mca_coll_topo_shell_move(const mca_coll_topo_move_t *move, struct shell_move *packed, colltopo_call *call);
 
 /* What packing of a module's calls needs. */
 struct shell_side mca_coll_topo_side(mca_coll_topo_module_t *module);
@@ -176,6 +192,11 @@ int mca_coll_topo_reduction(mca_coll_topo_module_t *module, const mca_coll_topo_
 /* Whether a component that has the communicator so far fails below another one in this release of Open MPI. */
 bool mca_coll_topo_cannot_be_above(const ompi_communicator_t *comm);
 
+/* The same for the shell, and what of the call follows from it; false: such a datatype is not reduced here. `asked`
+ * lives as long as the call. */
+bool mca_coll_topo_shell_reduction(const mca_coll_topo_reduction_t *asked, struct shell_reduction *reduction,
+                                   colltopo_call *call);
+
 /* Fills in module->wrong: the former functions that are known to give wrong results in this release of Open MPI. */
 void mca_coll_topo_find_defects(mca_coll_topo_module_t *module);
 void mca_coll_topo_say_defects(const mca_coll_topo_module_t *module);
@@ -193,6 +214,26 @@ typedef struct mca_coll_topo_device_t {
 } mca_coll_topo_device_t;
 void mca_coll_topo_find_device(void);                     /* once per process */
 const mca_coll_topo_device_t *mca_coll_topo_device(void); /* NULL: there is no accelerator */
+
+/* A buffer of a call, and its copy in the host's memory while the call runs. */
+typedef struct mca_coll_topo_buffer_t {
+    const void *user;
+    size_t count; /* 0: this rank has no such buffer */
+    const ompi_datatype_t *dtype;
+    bool is_read;
+    bool is_written;
+    const void *staged; /* what to hand on; `user` where that is the host's */
+    struct shell_memory memory;
+    size_t bytes;
+    char *first; /* byte of the user's buffer that data reaches down to */
+} mca_coll_topo_buffer_t;
+bool mca_coll_topo_is_on_device(mca_coll_topo_buffer_t *buffer);
+/* Copies it in, into memory that stays with it. */
+int mca_coll_topo_stage(mca_coll_topo_buffer_t *buffer);
+/* Copies it home if all went well. */
+void mca_coll_topo_unstage(mca_coll_topo_buffer_t *buffer, int rc);
+/* What all ranks have found: whether each of them has data of this collective on a device. */
+void mca_coll_topo_know_device(mca_coll_topo_module_t *topo, int collective, bool everywhere);
 
 /* One function per collective, as coll.h declares them. */
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -237,6 +278,11 @@ int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mc
                             struct ompi_datatype_t *const *sdtypes, void *rbuf, mca_coll_topo_counts_t rcounts,
                             mca_coll_topo_displs_t rdispls, struct ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module);
+
+/* Requests: what the component opens once, and the functions that a module offers. */
+int mca_coll_topo_open_requests(void);
+void mca_coll_topo_close_requests(void);
+void mca_coll_topo_offer_requests(mca_coll_base_module_t *module);
 
 /* Offers functions that touch an accelerator's memory by its own copies alone, in place of those above. */
 void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module);

@@ -29,10 +29,6 @@ static inline bool mca_coll_topo_is_plain(const ompi_datatype_t *dtype)
     return 0 != (dtype->super.flags & OPAL_DATATYPE_FLAG_NO_GAPS) && 0 == dtype->super.true_lb;
 }
 
-/* Granules of `bytes`, of each block or in all. */
-#define MCA_COLL_TOPO_GRANULES(bytes) \
-    .count = (bytes) >> shell_granule(bytes), .element_size = (size_t) 1 << shell_granule(bytes)
-
 /* alltoall and allgather differ in how many blocks are sent, and which blocks of the output hold input in place. */
 static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
                                          bool one_block_in, const void *sbuf, size_t scount, ompi_datatype_t *sdtype,
@@ -146,13 +142,6 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
 }
 
-/* gather and scatter. A side without blocks is one that this rank does not have; its count and datatype, which MPI may
- * not look at there, are the other side's. In place the root gives one buffer, which holds its own block too. */
-static inline mca_coll_topo_span_t mca_coll_topo_no_span(const mca_coll_topo_span_t *other)
-{
-    return (mca_coll_topo_span_t){NULL, 0, other->count, other->dtype};
-}
-
 static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,
                                          mca_coll_topo_span_t input, mca_coll_topo_span_t output, bool in_place,
                                          int root)
@@ -225,28 +214,6 @@ int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_d
 
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(scatter, sbuf, scount, sdtype, rbuf, rcount, rdtype, root)
                                    : rc;
-}
-
-#define MCA_COLL_TOPO_BIT(op_type) (1u << (op_type))
-
-/* Whether any order of operands gives the same bits. Sums of short integers are left out: vector units may saturate. */
-static inline bool mca_coll_topo_is_associative(const ompi_op_t *op, const ompi_datatype_t *dtype)
-{
-    const unsigned sums = MCA_COLL_TOPO_BIT(OMPI_OP_SUM) | MCA_COLL_TOPO_BIT(OMPI_OP_PROD);
-    const unsigned others = MCA_COLL_TOPO_BIT(OMPI_OP_MAX) | MCA_COLL_TOPO_BIT(OMPI_OP_MIN)
-                            | MCA_COLL_TOPO_BIT(OMPI_OP_LAND) | MCA_COLL_TOPO_BIT(OMPI_OP_BAND)
-                            | MCA_COLL_TOPO_BIT(OMPI_OP_LOR) | MCA_COLL_TOPO_BIT(OMPI_OP_BOR)
-                            | MCA_COLL_TOPO_BIT(OMPI_OP_LXOR) | MCA_COLL_TOPO_BIT(OMPI_OP_BXOR);
-
-    return OMPI_DATATYPE_FLAG_DATA_INT == (dtype->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE)
-           && 0 != (op->o_flags & OMPI_OP_FLAGS_INTRINSIC)
-           && 0 != (MCA_COLL_TOPO_BIT(op->op_type) & (4 <= dtype->super.size ? sums | others : others));
-}
-
-static inline int mca_coll_topo_op_properties(ompi_op_t *op, const ompi_datatype_t *dtype)
-{
-    return (ompi_op_is_commute(op) ? COLLTOPO_OP_COMMUTATIVE : 0)
-           | (mca_coll_topo_is_associative(op, dtype) ? COLLTOPO_OP_ASSOCIATIVE_BITS : 0);
 }
 
 /* A reduction whose datatype has gaps, or begins elsewhere than its buffer. */

@@ -1,4 +1,4 @@
-/* What every call of a served collective begins and ends with. */
+/* What calls begin and end with, and what their arguments say. */
 #ifndef MCA_COLL_TOPO_CALLS_H
 #define MCA_COLL_TOPO_CALLS_H
 
@@ -42,6 +42,39 @@ static inline int mca_coll_topo_remember(mca_coll_topo_module_t *topo, int colle
         return mca_coll_topo_look_at(topo, collective, &call, rc);
     }
     return rc;
+}
+
+/* Granules of `bytes`, of each block or in all. */
+#define MCA_COLL_TOPO_GRANULES(bytes) \
+    .count = (bytes) >> shell_granule(bytes), .element_size = (size_t) 1 << shell_granule(bytes)
+
+/* gather and scatter. A side without blocks is one that this rank does not have; its count and datatype, which MPI may
+ * not look at there, are the other side's. In place the root gives one buffer, which holds its own block too. */
+static inline mca_coll_topo_span_t mca_coll_topo_no_span(const mca_coll_topo_span_t *other)
+{
+    return (mca_coll_topo_span_t){NULL, 0, other->count, other->dtype};
+}
+
+#define MCA_COLL_TOPO_BIT(op_type) (1u << (op_type))
+
+/* Whether any order of operands gives the same bits. Sums of short integers are left out: vector units may saturate. */
+static inline bool mca_coll_topo_is_associative(const ompi_op_t *op, const ompi_datatype_t *dtype)
+{
+    const unsigned sums = MCA_COLL_TOPO_BIT(OMPI_OP_SUM) | MCA_COLL_TOPO_BIT(OMPI_OP_PROD);
+    const unsigned others = MCA_COLL_TOPO_BIT(OMPI_OP_MAX) | MCA_COLL_TOPO_BIT(OMPI_OP_MIN)
+                            | MCA_COLL_TOPO_BIT(OMPI_OP_LAND) | MCA_COLL_TOPO_BIT(OMPI_OP_BAND)
+                            | MCA_COLL_TOPO_BIT(OMPI_OP_LOR) | MCA_COLL_TOPO_BIT(OMPI_OP_BOR)
+                            | MCA_COLL_TOPO_BIT(OMPI_OP_LXOR) | MCA_COLL_TOPO_BIT(OMPI_OP_BXOR);
+
+    return OMPI_DATATYPE_FLAG_DATA_INT == (dtype->super.flags & OMPI_DATATYPE_FLAG_DATA_TYPE)
+           && 0 != (op->o_flags & OMPI_OP_FLAGS_INTRINSIC)
+           && 0 != (MCA_COLL_TOPO_BIT(op->op_type) & (4 <= dtype->super.size ? sums | others : others));
+}
+
+static inline int mca_coll_topo_op_properties(ompi_op_t *op, const ompi_datatype_t *dtype)
+{
+    return (ompi_op_is_commute(op) ? COLLTOPO_OP_COMMUTATIVE : 0)
+           | (mca_coll_topo_is_associative(op, dtype) ? COLLTOPO_OP_ASSOCIATIVE_BITS : 0);
 }
 
 #endif

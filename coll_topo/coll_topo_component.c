@@ -95,7 +95,7 @@ static int mca_coll_topo_open(void)
 {
     OBJ_CONSTRUCT(&mca_coll_topo_component.lock, opal_mutex_t);
     mca_coll_topo_find_device();
-    return OMPI_SUCCESS;
+    return mca_coll_topo_open_requests();
 }
 
 static int mca_coll_topo_close(void)
@@ -104,6 +104,7 @@ static int mca_coll_topo_close(void)
         free(mca_coll_topo_warnings[--mca_coll_topo_warnings_count]);
     }
     mca_coll_topo_forget_hosts();
+    mca_coll_topo_close_requests();
     OBJ_DESTRUCT(&mca_coll_topo_component.lock);
     return OMPI_SUCCESS;
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "ompi/errhandler/errcode-internal.h"
+#include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 
 static mca_coll_topo_device_t mca_coll_topo_the_device;
@@ -80,19 +81,6 @@ void mca_coll_topo_find_device(void)
 #endif
 }
 
-/* A buffer of a call, and its copy in the host's memory while the call runs. */
-typedef struct mca_coll_topo_buffer_t {
-    const void *user;
-    size_t count; /* 0: this rank has no such buffer */
-    const ompi_datatype_t *dtype;
-    bool is_read;
-    bool is_written;
-    const void *staged; /* what to hand on; `user` where that is the host's */
-    struct shell_memory memory;
-    size_t bytes;
-    char *first; /* byte of the user's buffer that data reaches down to */
-} mca_coll_topo_buffer_t;
-
 /* From the lowest byte of `count` elements to the highest, whichever way they go. */
 static void mca_coll_topo_measure(mca_coll_topo_buffer_t *buffer)
 {
@@ -103,7 +91,7 @@ static void mca_coll_topo_measure(mca_coll_topo_buffer_t *buffer)
     buffer->bytes = (size_t) (layout->true_ub - layout->true_lb + (last < 0 ? -last : last));
 }
 
-static bool mca_coll_topo_is_on_device(mca_coll_topo_buffer_t *buffer)
+bool mca_coll_topo_is_on_device(mca_coll_topo_buffer_t *buffer)
 {
     buffer->staged = buffer->user;
     if (0 == buffer->count || MPI_IN_PLACE == buffer->user || 0 == buffer->dtype->super.size) {
@@ -114,7 +102,7 @@ static bool mca_coll_topo_is_on_device(mca_coll_topo_buffer_t *buffer)
 }
 
 /* Copied in even if it is only written: what lies between elements must come back as it was. */
-static int mca_coll_topo_stage(mca_coll_topo_buffer_t *buffer)
+int mca_coll_topo_stage(mca_coll_topo_buffer_t *buffer)
 {
     char *host;
 
@@ -132,17 +120,21 @@ static int mca_coll_topo_stage(mca_coll_topo_buffer_t *buffer)
     return OMPI_SUCCESS;
 }
 
-static void mca_coll_topo_unstage(const mca_coll_topo_module_t *topo, mca_coll_topo_buffer_t *buffer, int rc)
+void mca_coll_topo_unstage(mca_coll_topo_buffer_t *buffer, int rc)
 {
     if (OMPI_SUCCESS == rc && buffer->is_written && NULL != buffer->memory.bytes) {
         mca_coll_topo_the_device.copy(buffer->first, buffer->memory.bytes, buffer->bytes);
     }
+}
+
+static void mca_coll_topo_finish(const mca_coll_topo_module_t *topo, mca_coll_topo_buffer_t *buffer, int rc)
+{
+    mca_coll_topo_unstage(buffer, rc);
     shell_take_back(&buffer->memory, OMPI_SUCCESS != rc && topo->abandoned);
     shell_free(&buffer->memory);
 }
 
-/* Collective, by the former allreduce: the first call of a collective on this communicator. */
-static int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int collective, bool on_device)
+void mca_coll_topo_know_device(mca_coll_topo_module_t *topo, int collective, bool everywhere)
 {
     static const char *const names[COLLTOPO_COLLECTIVES] = {[COLLTOPO_ALLTOALL] = "alltoall",
                                                             [COLLTOPO_ALLGATHER] = "allgather",
@@ -152,6 +144,17 @@ static int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int colle
                                                             [COLLTOPO_REDUCE] = "reduce",
                                                             [COLLTOPO_GATHER] = "gather",
                                                             [COLLTOPO_SCATTER] = "scatter"};
+
+    topo->staging[collective] = everywhere ? MCA_COLL_TOPO_LEAVES : MCA_COLL_TOPO_STAGES;
+    if (everywhere && 0 == topo->rank && 0 < topo->verbose) {
+        opal_output(0, "coll/topo: %s on %d ranks: all of them have their data on a device; using the next component",
+                    names[collective], topo->ranks);
+    }
+}
+
+/* Collective, by the former allreduce: the first call of a collective on this communicator. */
+static int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int collective, bool on_device)
+{
     int everywhere = on_device ? 1 : 0, rc;
 
     topo->serving = false;
@@ -161,11 +164,7 @@ static int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int colle
     if (OMPI_SUCCESS != rc) {
         return ompi_errcode_get_mpi_code(rc); /* OMPI_ERROR is COLLTOPO_DECLINED's number */
     }
-    topo->staging[collective] = everywhere ? MCA_COLL_TOPO_LEAVES : MCA_COLL_TOPO_STAGES;
-    if (everywhere && 0 == topo->rank && 0 < topo->verbose) {
-        opal_output(0, "coll/topo: %s on %d ranks: all of them have their data on a device; using the next component",
-                    names[collective], topo->ranks);
-    }
+    mca_coll_topo_know_device(topo, collective, 0 != everywhere);
     return OMPI_SUCCESS;
 }
 
@@ -179,6 +178,10 @@ static int mca_coll_topo_ready_buffers(mca_coll_topo_module_t *topo, int collect
         rc = mca_coll_topo_module_start(topo);
     } else if (!topo->serving) {
         return COLLTOPO_DECLINED; /* a former function, asked by this component, calls another */
+    }
+    /* A non-blocking call before this one may be about to find out. */
+    while (OMPI_SUCCESS == rc && colltopo_turns_to_come(topo->collectives)) {
+        opal_progress();
     }
     if (OMPI_SUCCESS == rc && MCA_COLL_TOPO_UNKNOWN == topo->staging[collective]) {
         const bool input_on_device = mca_coll_topo_is_on_device(input);
@@ -204,8 +207,8 @@ static int mca_coll_topo_ready_buffers(mca_coll_topo_module_t *topo, int collect
     if (OMPI_SUCCESS == rc && !(is_empty)) {                                                       \
         rc = mca_coll_topo_##name call;                                                            \
     }                                                                                              \
-    mca_coll_topo_unstage(topo, &in, rc);                                                          \
-    mca_coll_topo_unstage(topo, &out, rc);                                                         \
+    mca_coll_topo_finish(topo, &in, rc);                                                           \
+    mca_coll_topo_finish(topo, &out, rc);                                                          \
     return rc
 
 static int mca_coll_topo_staged_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,

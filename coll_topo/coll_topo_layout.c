@@ -85,30 +85,37 @@ static int mca_coll_topo_unpack(void *module, const void *span, size_t first, si
     return mca_coll_topo_convert_blocks((const mca_coll_topo_span_t *) span, first, blocks, packed, false);
 }
 
-int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call)
+void mca_coll_topo_shell_move(const mca_coll_topo_move_t *move, struct shell_move *packed, colltopo_call *call)
 {
     const bool has_input = 0 != move->input.blocks, has_output = 0 != move->output.blocks;
-    const struct shell_side side = mca_coll_topo_side(module);
-    const struct shell_move packed = {.collective = move->collective,
-                                      .input_is_dense = !has_input || mca_coll_topo_is_packed(&move->input),
-                                      .output_is_dense = !has_output || mca_coll_topo_is_packed(&move->output),
-                                      .block_bytes = move->output.count * move->output.dtype->super.size,
-                                      .input_blocks = move->input.blocks,
-                                      .output_blocks = move->output.blocks,
-                                      .first_held = move->first_held,
-                                      .blocks_held = move->blocks_held,
-                                      .output_changes = move->output_changes,
-                                      .input = &move->input,
-                                      .output = &move->output,
-                                      .pack = mca_coll_topo_pack,
-                                      .unpack = mca_coll_topo_unpack};
 
+    *packed = (struct shell_move){.collective = move->collective,
+                                  .input_is_dense = !has_input || mca_coll_topo_is_packed(&move->input),
+                                  .output_is_dense = !has_output || mca_coll_topo_is_packed(&move->output),
+                                  .block_bytes = move->output.count * move->output.dtype->super.size,
+                                  .input_blocks = move->input.blocks,
+                                  .output_blocks = move->output.blocks,
+                                  .first_held = move->first_held,
+                                  .blocks_held = move->blocks_held,
+                                  .output_changes = move->output_changes,
+                                  .input = &move->input,
+                                  .output = &move->output,
+                                  .pack = mca_coll_topo_pack,
+                                  .unpack = mca_coll_topo_unpack};
     if (has_input) {
         call->input = mca_coll_topo_first_byte(&move->input);
     }
     if (has_output) {
         call->output = mca_coll_topo_first_byte(&move->output);
     }
+}
+
+int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_t *move, colltopo_call *call)
+{
+    const struct shell_side side = mca_coll_topo_side(module);
+    struct shell_move packed;
+
+    mca_coll_topo_shell_move(move, &packed, call);
     if (OPAL_LIKELY(packed.input_is_dense && packed.output_is_dense)) {
         return mca_coll_topo_run(module, move->collective, call);
     }
@@ -172,27 +179,37 @@ static struct shell_layout mca_coll_topo_layout_of(const ompi_datatype_t *dtype)
                                  .true_extent = layout->true_ub - layout->true_lb};
 }
 
+bool mca_coll_topo_shell_reduction(const mca_coll_topo_reduction_t *asked, struct shell_reduction *reduction,
+                                   colltopo_call *call)
+{
+    *reduction = (struct shell_reduction){.collective = asked->collective,
+                                          .layout = mca_coll_topo_layout_of(asked->operation.dtype),
+                                          .in_place = MPI_IN_PLACE == asked->input,
+                                          .receives = asked->receives,
+                                          .input = asked->input,
+                                          .output = asked->output,
+                                          .input_count = asked->input_count,
+                                          .output_count = asked->output_count,
+                                          .operation = &asked->operation,
+                                          .copy = mca_coll_topo_copy};
+    if (!shell_can_reduce(&reduction->layout) || opal_datatype_is_overlapped(&asked->operation.dtype->super)) {
+        return false;
+    }
+    shell_reduction_begins(reduction, call);
+    call->reduce = mca_coll_topo_is_basic(asked->operation.dtype) ? mca_coll_topo_apply_basic : mca_coll_topo_apply;
+    call->reduce_context = (void *) &asked->operation;
+    return true;
+}
+
 int mca_coll_topo_reduction(mca_coll_topo_module_t *module, const mca_coll_topo_reduction_t *asked, colltopo_call *call)
 {
     const struct shell_side side = mca_coll_topo_side(module);
-    const struct shell_reduction reduction = {.collective = asked->collective,
-                                              .layout = mca_coll_topo_layout_of(asked->operation.dtype),
-                                              .in_place = MPI_IN_PLACE == asked->input,
-                                              .receives = asked->receives,
-                                              .input = asked->input,
-                                              .output = asked->output,
-                                              .input_count = asked->input_count,
-                                              .output_count = asked->output_count,
-                                              .operation = &asked->operation,
-                                              .copy = mca_coll_topo_copy};
+    struct shell_reduction reduction;
 
-    if (!shell_can_reduce(&reduction.layout) || opal_datatype_is_overlapped(&asked->operation.dtype->super)) {
+    if (!mca_coll_topo_shell_reduction(asked, &reduction, call)) {
         colltopo_passed_on(module->collectives);
         return COLLTOPO_DECLINED;
     }
-    shell_reduction_begins(&reduction, call);
-    call->reduce = mca_coll_topo_apply;
-    call->reduce_context = (void *) &asked->operation;
     if (OPAL_LIKELY(shell_is_dense(&reduction.layout))) {
         return mca_coll_topo_run(module, asked->collective, call);
     }

@@ -4,6 +4,7 @@
 
 #include "coll_topo.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,4 +73,18 @@ bool mca_coll_topo_fits_library(void)
     MCA_COLL_TOPO_STRUCTURES(MCA_COLL_TOPO_COMPARE)
 #undef MCA_COLL_TOPO_COMPARE
     return true;
+}
+
+/* Open MPI agrees on the numbers of communicators by non-blocking all-reduces of its own, which MPI_Comm_idup begins
+ * whenever one step is over: not in the order of the program's calls, nor in one that is the same on all ranks. Those
+ * stay what they are without this component. They come from Open MPI's library, and from no function that MPI names. */
+bool mca_coll_topo_is_internal(const void *caller)
+{
+    Dl_info place, internals;
+
+    if (0 == dladdr(caller, &place) || 0 == dladdr((const void *) &ompi_mpi_communicators, &internals)
+        || place.dli_fbase != internals.dli_fbase) {
+        return false;
+    }
+    return NULL == place.dli_sname || NULL == strstr(place.dli_sname, "MPI_");
 }

@@ -70,14 +70,8 @@ static int mca_coll_topo_bound_to(int level)
 
 static int mca_coll_topo_exchange_places(mca_coll_topo_module_t *module, int level, int *inside)
 {
-    int rc;
-
     inside[module->rank] = mca_coll_topo_bound_to(level);
-    module->serving = false;
-    rc = module->previous.allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, inside, 1, MPI_INT, module->comm,
-                                    module->previous.allgather_module);
-    module->serving = true;
-    return OMPI_SUCCESS == rc ? COLLTOPO_SUCCESS : ompi_errcode_get_mpi_code(rc);
+    return colltopo_gather_numbers(module->collectives, inside);
 }
 
 /* The hosts of this job's processes, asked for once: every communicator wants them. By the process's number in its job.

@@ -33,6 +33,7 @@ static void mca_coll_topo_destruct(mca_coll_topo_module_t *module)
             OBJ_RELEASE(module->previous.name##_module); \
         }
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_RELEASE)
+    MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(MCA_COLL_TOPO_RELEASE)
 #    undef MCA_COLL_TOPO_RELEASE
 #endif
 }
@@ -76,10 +77,18 @@ mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int 
 #define MCA_COLL_TOPO_OFFER(name) module->super.coll_##name = mca_coll_topo_##name;
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_OFFER)
 #undef MCA_COLL_TOPO_OFFER
+    mca_coll_topo_offer_requests(&module->super);
     if (NULL != mca_coll_topo_device()) {
         mca_coll_topo_stage_devices(module);
     }
     return &module->super;
+}
+
+/* Calls that do not block are left to whoever wants them before libnbc. What is declined must reserve a tag as libnbc
+ * does, one for a call, and only users who ask for it have such a component. */
+static bool mca_coll_topo_is_libnbc(const mca_coll_base_module_t *module)
+{
+    return NULL != module && NULL != strstr(((const opal_object_t *) module)->obj_class->cls_name, "libnbc");
 }
 
 /* A function that nobody had before cannot fall back, so it is not offered. */
@@ -118,6 +127,14 @@ static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_
         }
 #endif
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_SAVE)
+#define MCA_COLL_TOPO_SAVE_OF_LIBNBC(name)                             \
+    if (mca_coll_topo_is_libnbc(comm->c_coll->coll_##name##_module)) { \
+        MCA_COLL_TOPO_SAVE(name)                                       \
+    } else {                                                           \
+        base->coll_##name = NULL;                                      \
+    }
+    MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(MCA_COLL_TOPO_SAVE_OF_LIBNBC)
+#undef MCA_COLL_TOPO_SAVE_OF_LIBNBC
 #undef MCA_COLL_TOPO_SAVE
     mca_coll_topo_find_defects(module);
     return OMPI_SUCCESS;
@@ -134,6 +151,7 @@ static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator
             module->previous.name##_module = NULL;                                                           \
         }
     MCA_COLL_TOPO_EACH_FUNCTION(MCA_COLL_TOPO_RESTORE)
+    MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(MCA_COLL_TOPO_RESTORE)
 #    undef MCA_COLL_TOPO_RESTORE
 #else
     (void) base;

@@ -37,6 +37,13 @@ static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
     [COLLTOPO_ALLTOALLW] = MCA_COLL_BASE_TAG_ALLTOALLW,
 };
 
+/* That of a call that blocks by its collective; a call that does not brings its own, which is negative as all are that
+ * Open MPI keeps for itself. */
+static inline int mca_coll_topo_tag(int collective)
+{
+    return OPAL_LIKELY(0 <= collective) ? mca_coll_topo_tags[collective] : collective;
+}
+
 /* What is rare stays out of the functions that every message runs through: it would cost them registers. */
 #define MCA_COLL_TOPO_RARE __attribute__((noinline, cold))
 
@@ -97,7 +104,7 @@ static int mca_coll_topo_send(void *context, const void *data, size_t bytes, int
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
     ompi_request_t *pending = NULL;
-    const int rc = MCA_PML_CALL(isend(data, bytes, MPI_BYTE, peer, mca_coll_topo_tags[collective],
+    const int rc = MCA_PML_CALL(isend(data, bytes, MPI_BYTE, peer, mca_coll_topo_tag(collective),
                                       MCA_PML_BASE_SEND_STANDARD, module->comm, &pending));
 
     (void) lane;
@@ -115,7 +122,7 @@ static int mca_coll_topo_recv(void *context, void *data, size_t bytes, int peer,
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
     ompi_request_t *pending = NULL;
     const int rc =
-        MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, peer, mca_coll_topo_tags[collective], module->comm, &pending));
+        MCA_PML_CALL(irecv(data, bytes, MPI_BYTE, peer, mca_coll_topo_tag(collective), module->comm, &pending));
 
     (void) lane;
     *request = OPAL_LIKELY(OMPI_SUCCESS == rc) ? pending : NULL;

@@ -39,7 +39,9 @@ std::vector<std::string> parts_between_colons(const std::string& text) {
 
 }  // namespace
 
-Contender::Contender(const std::string& text, Kind kind, const std::string& pace) : name_(text) {
+Contender::Contender(const std::string& given, Kind kind, const std::string& pace) : name_(given) {
+  const auto [text, form] = formed(given);
+  form_ = form;
   const bool is_file = text.starts_with("file:");
   std::vector<std::string> parts = is_file ? std::vector{text} : parts_between_colons(text);
   const std::string algorithm = parts.front();

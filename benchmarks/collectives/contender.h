@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "caller.h"
 #include "counters.h"
 #include "exchange.h"
 
@@ -18,8 +19,8 @@ enum class Server { topo, previous, either };
 class Contender {
  public:
   /// `text`: NAME or NAME:option=value:option=value, or file:PATH; NAME is an algorithm, auto, fallback, native or set.
-  /// `pace`: coll_topo_pace, where coll/topo is asked; empty: as set otherwise. Collective over MPI_COMM_WORLD. Throws
-  /// std::invalid_argument, alike on all ranks.
+  /// All but files may end in a form, @nonblocking or @persistent. `pace`: coll_topo_pace, where coll/topo is asked;
+  /// empty: as set otherwise. Collective over MPI_COMM_WORLD. Throws std::invalid_argument, alike on all ranks.
   Contender(const std::string& text, Kind kind, const std::string& pace = {});
   ~Contender();
   Contender(const Contender&) = delete;
@@ -28,6 +29,7 @@ class Contender {
   const std::string& name() const { return name_; }
   MPI_Comm comm() const { return comm_; }
   Server server() const { return server_; }
+  Form form() const { return form_; }
 
   /// Another communicator asking for the same; the caller frees it.
   MPI_Comm duplicate() const;
@@ -40,6 +42,7 @@ class Contender {
 
   std::string name_;
   Server server_ = Server::topo;
+  Form form_ = Form::blocking;
   std::vector<InfoKey> keys_;
   MPI_Comm comm_ = MPI_COMM_NULL;
 };

@@ -12,7 +12,6 @@ namespace colltopo::bench {
 
 namespace {
 
-constexpr std::size_t k_margin = 64;  // bytes on each side of a buffer that nobody may touch
 constexpr std::byte k_poison{0xA5};
 
 constexpr std::array<KindName, 14> k_kinds = {{
@@ -93,6 +92,36 @@ std::uint64_t reduced(const Case& what, std::uint64_t seed, int ranks, std::size
   return value;
 }
 
+template <class Body>
+auto with_type(Element element, Body body) {
+  switch (element) {
+    case Element::int8:
+      return body(std::int8_t{});
+    case Element::int32:
+      return body(std::int32_t{});
+    case Element::int64:
+      return body(std::int64_t{});
+    case Element::float32:
+      return body(float{});
+    case Element::float64:
+      break;
+  }
+  return body(double{});
+}
+
+bool is_poison(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == k_poison; });
+}
+
+template <class T>
+T element_at(const std::byte* first, std::size_t index) {
+  T value;
+  std::memcpy(&value, first + index * sizeof(T), sizeof(T));
+  return value;
+}
+
+}  // namespace
+
 MPI_Datatype datatype(Element element) {
   switch (element) {
     case Element::int8:
@@ -128,36 +157,6 @@ MPI_Op operation(Reduction reduction) {
   }
   return MPI_OP_NULL;
 }
-
-template <class Body>
-auto with_type(Element element, Body body) {
-  switch (element) {
-    case Element::int8:
-      return body(std::int8_t{});
-    case Element::int32:
-      return body(std::int32_t{});
-    case Element::int64:
-      return body(std::int64_t{});
-    case Element::float32:
-      return body(float{});
-    case Element::float64:
-      break;
-  }
-  return body(double{});
-}
-
-bool is_poison(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == k_poison; });
-}
-
-template <class T>
-T element_at(const std::vector<std::byte>& buffer, std::size_t index) {
-  T value;
-  std::memcpy(&value, buffer.data() + k_margin + index * sizeof(T), sizeof(T));
-  return value;
-}
-
-}  // namespace
 
 std::span<const KindName> kinds() { return k_kinds; }
 
@@ -361,7 +360,7 @@ Wrong Exchange::compare_as(std::uint64_t seed) const {
       default:
         value = reduced(case_, seed, ranks_, i);
     }
-    const T found = element_at<T>(output_, i);
+    const T found = element_at<T>(output_.data() + k_margin, i);
     if (found != static_cast<T>(value))
       note(fmt::format("element {} of {} is {}, not {}", i, output_count_, found, value));
   }

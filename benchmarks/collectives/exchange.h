@@ -48,6 +48,8 @@ enum class Reduction { sum, prod, min, max, band, bor, bxor };
 std::size_t size_of(Element element);
 bool is_integer(Element element);
 const char* name_of(Element element);
+MPI_Datatype datatype(Element element);
+MPI_Op operation(Reduction reduction);
 
 /// What one measurement calls.
 struct Case {
@@ -73,6 +75,9 @@ class Exchange {
   void fill(std::uint64_t seed);
   /// The collective itself, once.
   void call(MPI_Comm comm);
+  /// The same call begun, or made a persistent request (exchange_requests.cpp).
+  void start(MPI_Comm comm, MPI_Request* request);
+  void init(MPI_Comm comm, MPI_Request* request);
   /// After fill(seed) and call(): compares everything with the formula.
   Wrong compare(std::uint64_t seed) const;
 
@@ -85,6 +90,10 @@ class Exchange {
   void fill_as(std::uint64_t seed);
   template <class T>
   Wrong compare_as(std::uint64_t seed) const;
+  void* input() { return input_.data() + k_margin; }
+  void* output() { return output_.data() + k_margin; }
+
+  static constexpr std::size_t k_margin = 64;  // bytes on each side of a buffer that nobody may touch
 
   Case case_;
   int rank_;

@@ -9,10 +9,12 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "caller.h"
 #include "contender.h"
 #include "counters.h"
 #include "exchange.h"
@@ -34,6 +36,7 @@ struct Row {
   const Contender* contender = nullptr;
   Served served;
   Timing timing;
+  std::optional<Overlap> overlap;
   bool correct = true;
   std::vector<std::string> complaints;  // one per rank that has one
 };
@@ -67,7 +70,7 @@ void check_values(const Job& job, const Case& what, Row& row) {
     for (int repeat = 0; repeat < 2; ++repeat) {
       const std::uint64_t values = seed * 1000 + static_cast<std::uint64_t>(repeat);
       exchange.fill(values);
-      exchange.call(row.contender->comm());
+      Caller(exchange, row.contender->comm(), row.contender->form()).call();
       const Wrong wrong = exchange.compare(values);
       if (!any_rank(job, wrong.elements != 0)) continue;
       row.correct = false;
@@ -101,9 +104,12 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
   std::vector<unsigned long long> made(rows.size());
   std::vector<Served> served(rows.size());
   std::vector<std::function<void()>> calls;
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (const Row& row : rows)
+    callers.push_back(std::make_unique<Caller>(exchange, row.contender->comm(), row.contender->form()));
   for (std::size_t i = 0; i < rows.size(); ++i)
     calls.emplace_back([&, i] {
-      exchange.call(rows[i].contender->comm());
+      callers[i]->call();
       ++made[i];
     });
 
@@ -141,6 +147,9 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
       row.complaints.insert(row.complaints.end(), lines.begin(), lines.end());
     }
   }
+  for (std::size_t i = 0; options.overlap && i < rows.size(); ++i)
+    if (rows[i].contender->form() != Form::blocking)
+      rows[i].overlap = overlap(*callers[i], *options.overlap, options.effort, job.control);
   return rows;
 }
 
@@ -156,6 +165,12 @@ nlohmann::ordered_json json_of(const Job& job, const Options& options, const Cas
   line["p10_us"] = row.timing.call_us.p10;
   line["p90_us"] = row.timing.call_us.p90;
   line["ratio"] = row.timing.ratio > 0 ? nlohmann::ordered_json(row.timing.ratio) : nullptr;
+  if (row.overlap) {
+    line["overlap"] = {{"call_us", row.overlap->call_us},
+                       {"compute_us", row.overlap->compute_us},
+                       {"both_us", row.overlap->both_us},
+                       {"hidden", row.overlap->hidden()}};
+  }
   line["served_by"] = row.served.by_topo > 0 ? row.served.algorithm : "open-mpi";
   line["correct"] = options.check || !row.correct ? nlohmann::ordered_json(row.correct) : nullptr;
   return line;
@@ -176,6 +191,9 @@ void print_row(const Options& options, const Case& what, std::size_t bytes, cons
              size_text(bytes), row.contender->name(), row.timing.call_us.median, row.timing.call_us.p10,
              row.timing.call_us.p90, ratio, values,
              row.served.by_topo > 0 ? "topo " + row.served.algorithm : "Open MPI");
+  if (row.overlap)
+    fmt::print("{:<29}call {:.1f} us, computing {:.1f} us, both {:.1f} us: {:.0f}% of the call hidden\n", "",
+               row.overlap->call_us, row.overlap->compute_us, row.overlap->both_us, row.overlap->hidden() * 100);
   std::cout.flush();
 }
 

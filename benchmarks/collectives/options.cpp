@@ -24,6 +24,7 @@ constexpr const char* k_about =
     "coll/topo\n"
     "chooses), fallback (coll/topo passing every call on), native (Open MPI without coll/topo) or set (as the job's "
     "parameters say).\n"
+    "A@nonblocking is a non-blocking call of A and its wait, A@persistent a start and a wait.\n"
     "Exit status: 0 good, 1 a value is wrong or another module than asked for served the calls, 2 usage.";
 
 std::vector<Kind> kinds_from(const std::string& text) {
@@ -126,6 +127,12 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
                  "three halves), skewed (Zipf), huge (one block a thousand times the others), sparse (one in eight)")
       ->transform(CLI::CheckedTransformer(spreads));
   app.add_option("--pace", options.pace, "coll_topo_pace of what coll/topo serves: free or steps");
+  app.add_option(
+         "--overlap", options.overlap,
+         "also print how much of a non-blocking or persistent call is hidden behind computing twice as long, with "
+         "one MPI_Test per 100 us: spin, or sleep where there are fewer processors than ranks")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Computing>{{"spin", Computing::spin}, {"sleep", Computing::sleep}}));
   app.add_option("--overhead", options.overhead_communicators,
                  "also print what coll/topo costs: first and cached call, memory over N fresh communicators")
       ->expected(0, 1)

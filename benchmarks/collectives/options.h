@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "caller.h"
 #include "exchange.h"
 #include "timing.h"
 
@@ -20,6 +21,7 @@ struct Options {
   Spread spread = Spread::equal;
   std::string pace;  // of coll/topo's contenders; empty: as set otherwise
   Effort effort;
+  std::optional<Computing> overlap;  // nothing: not asked for
   bool check = false;
   bool json = false;
   int overhead_communicators = 0;  // 0: not asked for

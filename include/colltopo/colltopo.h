@@ -21,7 +21,9 @@ enum {
   /* Nobody has communicated: the caller's previous implementation must serve the call, on every rank. */
   COLLTOPO_DECLINED = -1,
   /* Wrong setting or argument; colltopo_last_error() says what. */
-  COLLTOPO_INVALID = -2
+  COLLTOPO_INVALID = -2,
+  /* colltopo_make only. */
+  COLLTOPO_UNKNOWN = -3
   /* Any other value is an error code that a callback returned. */
 };
 
@@ -47,7 +49,7 @@ enum { COLLTOPO_NODE, COLLTOPO_PACKAGE, COLLTOPO_NUMA, COLLTOPO_L3, COLLTOPO_LEV
 
 /* Return 0, or the caller's own error code (such as MPI_ERR_TRUNCATE), which colltopo_run hands back. Messages between
  * two ranks must be matched in the order in which they are sent and received; `collective` tells calls apart (for
- * tags). */
+ * tags): a COLLTOPO_ number, or what an operation was given as its tag. */
 typedef struct colltopo_callbacks {
   void* context;
   /* Nonblocking; *request is NULL on return when the message is done with already. */
@@ -172,13 +174,55 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
  * (what decides is listed at colltopo_call) is declined again as long as the communicator lives. */
 void colltopo_passed_on(colltopo_comm* comm);
 
+/* Calls that do not block: an operation is made for calls of one size, begun with the pointers of one, moved on until
+ * it is over, and begun again or released. Any number may be under way. They go by the lent messages, never by lanes.
+ *
+ * What a call unlike those of late needs before it can begin may take messages (ranks compare their settings, look up a
+ * file): that is done in turns, one after the other in the order of the calls. A turn's body is run on a stack of its
+ * own by colltopo_move_turns, which comes back when the body waits for a message, and so returns at once; the next call
+ * of it, by whatever thread, goes on there. Blocking calls that need to wait for turns call progress() meanwhile. */
+typedef struct colltopo_operation colltopo_operation;
+typedef struct colltopo_turn {
+  void (*body)(void* context);
+  void* context;
+  int tag;                    /* of the turn's messages: the same on all ranks, and unlike that of any other call */
+  struct colltopo_turn* next; /* colltopo's */
+} colltopo_turn;
+/* The turn is the caller's memory, and not looked at any more once its body has begun. */
+void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn);
+/* From anywhere but a turn. Does nothing while another thread is at it. */
+void colltopo_move_turns(colltopo_comm* comm);
+/* Whether any turn is not over yet. */
+int colltopo_turns_to_come(colltopo_comm* comm);
+
+/* In a turn, or elsewhere with `in_turn` 0: then COLLTOPO_UNKNOWN if the call would need one, or if others wait for
+ * theirs. COLLTOPO_SUCCESS and an operation, COLLTOPO_DECLINED (on all ranks), or COLLTOPO_INVALID. Of `call`, pointers
+ * are not looked at. */
+int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int in_turn,
+                  colltopo_operation** operation);
+/* `tag`: in place of the collective's number for the callbacks, the same on all ranks and unlike that of any other
+ * operation under way. All that the call points to, reduce_context too, must stay until the operation is over. */
+void colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag);
+/* 1: it is over. Never waits and does not call progress(). */
+int colltopo_progress(colltopo_operation* operation);
+/* Of an operation that is over: 0, or the error code of a callback. */
+int colltopo_status(const colltopo_operation* operation);
+/* Whether messages were given up after an error, which may still arrive in the call's buffers. */
+int colltopo_gave_up(const colltopo_operation* operation);
+void colltopo_release(colltopo_operation* operation);
+
+/* For bodies of turns, and callbacks that colltopo calls (locality, host_names); collective. The smallest of all ranks'
+ * values; and every rank's number, of which this rank's is filled in. 0 or an error code. */
+int colltopo_least(colltopo_comm* comm, long long* value);
+int colltopo_gather_numbers(colltopo_comm* comm, int* numbers);
+
 /* Why the last colltopo_comm_set of this thread failed; "" if none did. */
 const char* colltopo_last_error(void);
 
 /* Counters of this process, for MPI_T: "calls", "bytes", "fallbacks", "plan_hits", "messages", "bytes_sent",
- * "messages_between_nodes", "bytes_between_nodes", "messages_on_lanes", then "calls_ALGORITHM" for each algorithm. Each
- * communicator counts for itself, so counting costs no atomic operation; a value is the sum over all communicators,
- * past ones included. */
+ * "messages_between_nodes", "bytes_between_nodes", "messages_on_lanes", "operations", then "calls_ALGORITHM" for each
+ * algorithm. Each communicator counts for itself, so counting costs no atomic operation; a value is the sum over all
+ * communicators, past ones included. */
 typedef struct colltopo_counter {
   const char* name;
   const char* about;

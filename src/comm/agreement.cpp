@@ -123,6 +123,12 @@ Agreement::Result Agreement::agree(const Findings& findings) const {
 
 long long Agreement::least(long long value) const { return reduce({&value, 1}) == 0 ? value : -1; }
 
+int Agreement::gather(std::span<int> values) const {
+  const int own = values[static_cast<std::size_t>(rank_)];
+  return run(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, 1, sizeof own), transport_,
+             {reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(values.data())});
+}
+
 bool Agreement::all_good(std::string* fault) const {
   Findings findings;
   if (!fault->empty()) findings.fault(*fault);

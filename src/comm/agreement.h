@@ -73,6 +73,10 @@ class Agreement {
   /// The smallest value of all ranks; -1 where messages fail.
   long long least(long long value) const;
   long long largest(long long value) const { return -least(-value); }
+  /// The same in place; 0 or an error code.
+  int least(long long* value) const { return reduce({value, 1}); }
+  /// Every rank's value, of which this rank's is filled in; 0 or an error code.
+  int gather(std::span<int> values) const;
   /// agree() on a fault alone.
   bool all_good(std::string* fault) const;
   /// Rank 0's text, on every rank.

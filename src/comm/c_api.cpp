@@ -35,6 +35,13 @@ Result guard(Result otherwise, const Body& body) noexcept {
   }
 }
 
+// What C knows by its address alone.
+colltopo_operation* opaque(colltopo::Operation* operation) { return reinterpret_cast<colltopo_operation*>(operation); }
+colltopo::Operation& of(colltopo_operation* operation) { return *reinterpret_cast<colltopo::Operation*>(operation); }
+const colltopo::Operation& of(const colltopo_operation* operation) {
+  return *reinterpret_cast<const colltopo::Operation*>(operation);
+}
+
 int run(colltopo_comm* comm, Collective collective, const colltopo_call* call) noexcept {
   return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.run(collective, *call); });
 }
@@ -95,6 +102,36 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
 }
 
 void colltopo_passed_on(colltopo_comm* comm) { comm->comm.passed_on(); }
+
+void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.turns().add(*turn); }
+void colltopo_move_turns(colltopo_comm* comm) { comm->comm.turns().move(); }
+int colltopo_turns_to_come(colltopo_comm* comm) { return comm->comm.turns().empty() ? 0 : 1; }
+
+int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int in_turn,
+                  colltopo_operation** operation) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] {
+    std::unique_ptr<colltopo::Operation> made;
+    const int code = comm->comm.make(static_cast<Collective>(collective), *call, in_turn != 0, &made);
+    *operation = opaque(made.release());
+    return code;
+  });
+}
+void colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag) {
+  of(operation).comm().begin(of(operation), *call, tag);
+}
+int colltopo_progress(colltopo_operation* operation) { return of(operation).progress() ? 1 : 0; }
+int colltopo_status(const colltopo_operation* operation) { return of(operation).status(); }
+int colltopo_gave_up(const colltopo_operation* operation) { return of(operation).gave_up() ? 1 : 0; }
+void colltopo_release(colltopo_operation* operation) {
+  of(operation).comm().take_back(std::unique_ptr<colltopo::Operation>(&of(operation)));
+}
+
+int colltopo_least(colltopo_comm* comm, long long* value) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.least(*value); });
+}
+int colltopo_gather_numbers(colltopo_comm* comm, int* numbers) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.gather(numbers); });
+}
 
 const char* colltopo_last_error(void) { return last_error.c_str(); }
 

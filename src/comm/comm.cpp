@@ -28,10 +28,6 @@ Layout layout_of(const Shape& shape, const colltopo_call& call) {
                                 : Layout(shape, counts_of(call, shape.ranks), call.element_size);
 }
 
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + Arena::k_alignment - 1) / Arena::k_alignment * Arena::k_alignment;
-}
-
 }  // namespace
 
 Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
@@ -40,7 +36,9 @@ Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
       callbacks_(callbacks),
       voice_(rank, callbacks_),
       transport_(callbacks_),
-      agreement_(rank, ranks, transport_),
+      turn_transport_(callbacks_),
+      turns_(turn_transport_, callbacks_),
+      agreement_(rank, ranks, turn_transport_),
       selector_(settings_, rank, ranks, voice_, agreement_),
       lanes_(rank, ranks, callbacks_, agreement_, transport_),
       aggregated_(rank, ranks, callbacks_) {}
@@ -68,6 +66,18 @@ bool Comm::Recent::equals(const Comm& comm, Collective collective, const colltop
   if (call.counts == nullptr && call.blocks == nullptr) [[likely]]
     return count == call.count && sizes.empty();
   return count == call.count && same_sizes(collective, call, comm.rank_, comm.ranks_, sizes);
+}
+
+void Comm::Recent::note(const Comm& comm, Collective collective, const colltopo_call& call) {
+  valid = false;
+  count = call.count;
+  element_size = call.element_size;
+  root = call.root;
+  op_properties = call.op_properties;
+  in_place = call.in_place;
+  previous_is_wrong = call.previous_is_wrong != 0;
+  keep_sizes(collective, call, comm.rank_, comm.ranks_, sizes);
+  valid = true;
 }
 
 // Where the search for a call begins.
@@ -108,7 +118,8 @@ Comm::Recent& Comm::place_for(Collective collective, const colltopo_call& call) 
 
 bool Comm::serves(Collective collective, const colltopo_call& call) {
   if (const Recent* const entry = recent(collective, call)) return entry->ready != nullptr;
-  transport_.serve(collective);
+  const Turns::Exclusive alone(turns_);
+  turn_transport_.serve(collective);
   return decide(collective, call) != nullptr;
 }
 
@@ -124,25 +135,29 @@ int Comm::run(Collective collective, const colltopo_call& call) {
 
 // A call unlike those of late.
 int Comm::run_other(Collective collective, const colltopo_call& call) {
-  transport_.serve(collective);
-  const Decision* const decision = decide(collective, call);
-  if (decision != nullptr && aggregates(collective, *decision))
-    return aggregated_.run(collective, call, *decision, selector_, arena_);
-  Ready* const made = decision == nullptr ? nullptr : &ready(collective, call, *decision);
-  Recent& entry = place_for(collective, call);
-  entry.valid = false;
-  entry.count = call.count;
-  entry.element_size = call.element_size;
-  entry.root = call.root;
-  entry.op_properties = call.op_properties;
-  entry.in_place = call.in_place;
-  entry.previous_is_wrong = call.previous_is_wrong != 0;
-  keep_sizes(collective, call, rank_, ranks_, entry.sizes);
-  entry.ready = made;
-  entry.valid = true;
+  const Decision* aggregated = nullptr;
+  Ready* const made = make_known(collective, call, &aggregated);
+  if (aggregated != nullptr) return aggregated_.run(collective, call, *aggregated, selector_, arena_);
   if (made != nullptr) return run_ready(collective, call, *made);
   fallbacks_.add();
   return COLLTOPO_DECLINED;
+}
+
+Ready* Comm::make_known(Collective collective, const colltopo_call& call, const Decision** aggregated) {
+  const Turns::Exclusive alone(turns_);
+  transport_.serve(collective);
+  turn_transport_.serve(collective);
+  const Decision* const decision = decide(collective, call);
+  if (decision != nullptr && aggregates(collective, *decision)) {
+    *aggregated = decision;
+    return nullptr;
+  }
+  Ready* const made = decision == nullptr ? nullptr : ready(collective, call, *decision, Form::blocking).get();
+  if (made != nullptr) make_room(*made);
+  Recent& entry = place_for(collective, call);
+  entry.note(*this, collective, call);
+  entry.ready = made;
+  return made;
 }
 
 // Until all ranks have agreed nothing is served, whatever is thrown meanwhile.
@@ -196,7 +211,8 @@ bool Comm::copies_too_much(Collective collective, const colltopo_call& call, con
 }
 
 // Ranks may differ in in_place.
-Comm::Served& Comm::served(Collective collective, const colltopo_call& call, const Decision& decision) {
+Comm::Served& Comm::served(Collective collective, const colltopo_call& call, const Decision& decision, Form form) {
+  auto& all = served_[static_cast<std::size_t>(form)];
   const bool in_place = call.in_place != 0 && !row(collective).one_buffer;
   const PlanKey key{decision.algorithm,
                     decision.file,
@@ -206,11 +222,11 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
                     ranks_,
                     rooted(collective) ? call.root : 0,
                     in_place};
-  if (const auto found = served_.find(key); found != served_.end()) {
+  if (const auto found = all.find(key); found != all.end()) {
     found->second.used = ++clock_;
     return found->second;
   }
-  if (served_.size() >= k_most_plans) forget_oldest();
+  if (all.size() >= k_most_plans) forget_oldest(form);
   Shape shape{scheduled(collective), ranks_, 1, key.root};
   bool in_place_safe = decision.file != nullptr && decision.file->proof.in_place;
   if (decision.file == nullptr) {
@@ -227,19 +243,21 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
   });
   made.in_place = in_place;
   made.copies_input = in_place && !in_place_safe;
-  made.on_lanes = settings_.own_lanes && on_lanes(collective, call, decision, made.plan->program());
+  made.on_lanes =
+      settings_.own_lanes && form == Form::blocking && on_lanes(collective, call, decision, made.plan->program());
   made.independent = decision.file != nullptr ? decision.file->proof.independent : made.plan->is_independent();
   made.row = row_of(decision.algorithm);
   made.used = ++clock_;
-  return served_.insert_or_assign(key, std::move(made)).first->second;
+  return all.insert_or_assign(key, std::move(made)).first->second;
 }
 
-void Comm::forget_oldest() {
-  const auto oldest = std::ranges::min_element(served_, {}, [](const auto& entry) { return entry.second.used; });
+void Comm::forget_oldest(Form form) {
+  auto& all = served_[static_cast<std::size_t>(form)];
+  const auto oldest = std::ranges::min_element(all, {}, [](const auto& entry) { return entry.second.used; });
   for (const auto& ready : oldest->second.ready)
     for (auto& of_collective : recent_)
       for (Recent& entry : of_collective) entry.valid = entry.valid && entry.ready != ready.get();
-  served_.erase(oldest);
+  all.erase(oldest);
 }
 
 // Collective when asked for a plan for the first time, which happens on all ranks at once; so does forgetting. A rank
@@ -249,7 +267,7 @@ bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Deci
   const std::string plan = fmt::format("{} {} {}", name(collective), decision.name, rooted(collective) ? call.root : 0);
   if (!lanes_.knows(plan) && lanes_.is_full()) {
     lanes_.forget();
-    while (!served_.empty()) forget_oldest();
+    while (!served_[static_cast<std::size_t>(Form::blocking)].empty()) forget_oldest(Form::blocking);
   }
   CommLanes::Remark remark;
   const bool by_lanes = lanes_.serve(settings_, plan, program, selector_.node_of(), &remark);
@@ -257,8 +275,9 @@ bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Deci
   return by_lanes;
 }
 
-Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const Decision& decision) {
-  Served& plan = served(collective, call, decision);
+std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& call, const Decision& decision,
+                                   Form form) {
+  Served& plan = served(collective, call, decision, form);
   const Request request = request_of(collective, call);
   const Manner manner = selector_.manner_of(decision, request);
   Binding binding;
@@ -278,7 +297,7 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
   const auto known = std::ranges::find_if(plan.ready, [&](const auto& ready) { return ready->bound->is_for(binding); });
   if (known != plan.ready.end()) {
     std::rotate(plan.ready.begin(), known, known + 1);
-    return *plan.ready.front();
+    return plan.ready.front();
   }
   if (manner.segments > 1 && voice_.heard(1))
     voice_.say(1, fmt::format("{} of {} bytes: {} segments", name(collective), request.bytes, manner.segments));
@@ -288,16 +307,20 @@ Comm::Ready& Comm::ready(Collective collective, const colltopo_call& call, const
       for (Recent& entry : of_collective) entry.valid = entry.valid && entry.ready != plan.ready.back().get();
     plan.ready.pop_back();
   }
-  auto made = std::make_unique<Ready>(plan.plan->bind(binding), plan.row);
+  auto made = std::make_shared<Ready>(plan.plan->bind(binding), plan.row);
   made->one_buffer = plan.in_place || row(collective).one_buffer;
   made->on_lanes = plan.on_lanes;
   if (made->one_buffer) join_buffers(plan, call, *made);
-  count(collective, *made, call);
-  execution_.prepare(*made->bound);
+  count(collective, *made, call, form);
   made->is_small = made->bound->arena_bytes() <= k_small && made->copied_bytes == 0 && !made->on_lanes;
-  if (made->is_small && small_.data() == nullptr) small_ = Arena::Block(k_small);
   plan.ready.insert(plan.ready.begin(), std::move(made));
-  return *plan.ready.front();
+  return plan.ready.front();
+}
+
+// For runs that block.
+void Comm::make_room(Ready& ready) {
+  execution_.prepare(*ready.bound);
+  if (ready.is_small && small_.data() == nullptr) small_ = Arena::Block(k_small);
 }
 
 // The caller gives one buffer, and the other lies in it. What of it the program must not find changed is in memory of
@@ -328,7 +351,7 @@ void Comm::join_blocks(const Served& plan, const colltopo_call& call, Ready& rea
 }
 
 // What a run adds to the counters.
-void Comm::count(Collective collective, Ready& ready, const colltopo_call& call) const {
+void Comm::count(Collective collective, Ready& ready, const colltopo_call& call, Form form) const {
   const std::vector<int>& node_of = selector_.node_of();
   unsigned long long messages_between_nodes = 0, bytes_between_nodes = 0;
   ready.bound->for_each_send([&](Rank peer, std::size_t messages, std::size_t bytes) {
@@ -346,19 +369,13 @@ void Comm::count(Collective collective, Ready& ready, const colltopo_call& call)
   adds(Counter::messages_between_nodes, messages_between_nodes);
   adds(Counter::bytes_between_nodes, bytes_between_nodes);
   if (ready.on_lanes) adds(Counter::messages_on_lanes, ready.bound->messages());
+  if (form == Form::operation) adds(Counter::operations, 1);
   ready.tally.bind(per_run);
 }
 
 // Every call comes through here: what few need is out of line.
 inline int Comm::run_ready(Collective collective, const colltopo_call& call, Ready& ready) {
-  Call bound{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), call.reduce,
-             call.reduce_context};
-  if (ready.one_buffer) {
-    if (ready.output_in_input)
-      bound.output = const_cast<std::byte*>(bound.input) + ready.offset;
-    else
-      bound.input = bound.output + ready.offset;
-  }
+  const Call bound = ready.buffers_of(call);
   transport_.serve(collective);
   Transport& transport = ready.on_lanes ? static_cast<Transport&>(*lanes_.transport()) : transport_;
   const int code = ready.is_small ? execution_.run(*ready.bound, transport, small_.data(), bound)
@@ -378,18 +395,9 @@ void Comm::replace_small() {
 }
 
 int Comm::run_with_memory(Transport& transport, const Call& call, Ready& ready) {
-  const std::size_t arena_bytes = aligned(ready.bound->arena_bytes());
-  Arena::Block memory = arena_.lease(arena_bytes + ready.copied_bytes);
+  Arena::Block memory = arena_.lease(ready.memory_bytes());
   Call bound = call;
-  if (ready.copied_bytes > 0) {
-    std::byte* const copy = memory.data() + arena_bytes;
-    if (ready.output_in_input) {
-      bound.output = copy;  // of which the caller wants nothing
-    } else {
-      std::memcpy(copy, call.input, ready.copied_bytes);
-      bound.input = copy;
-    }
-  }
+  if (ready.copied_bytes > 0) ready.set_aside(bound, memory.data());
   const int code = execution_.run(*ready.bound, transport, memory.data(), bound);
   if (code != 0 && execution_.gave_up())
     Arena::keep_for_ever(std::move(memory));
@@ -424,9 +432,10 @@ void Comm::say_call(Collective collective, const colltopo_call& call, const Read
 
 std::size_t Comm::memory_bytes() const {
   std::size_t bytes = aggregated_.memory_bytes() + sizeof(*this) + selector_.memory_bytes() + arena_.idle_bytes() +
-                      small_.bytes() + execution_.memory_bytes();
-  for (const auto& [key, served] : served_)
-    bytes += sizeof(key) + sizeof(served) + served.plan->memory_bytes() + served.ready.size() * sizeof(Ready);
+                      small_.bytes() + execution_.memory_bytes() + operations_.memory_bytes();
+  for (const auto& all : served_)
+    for (const auto& [key, served] : all)
+      bytes += sizeof(key) + sizeof(served) + served.plan->memory_bytes() + served.ready.size() * sizeof(Ready);
   return bytes;
 }
 

@@ -14,9 +14,11 @@
 #include "comm/aggregated_calls.h"
 #include "comm/comm_lanes.h"
 #include "comm/counters.h"
+#include "comm/operation.h"
 #include "comm/plan_cache.h"
 #include "comm/selector.h"
 #include "comm/settings.h"
+#include "comm/turns.h"
 #include "comm/voice.h"
 #include "transport/callbacks.h"
 
@@ -32,25 +34,25 @@ class Comm {
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
   void passed_on() noexcept { fallbacks_.add(); }
+
+  /// An operation for such calls: COLLTOPO_SUCCESS, COLLTOPO_DECLINED or, unless it may communicate, COLLTOPO_UNKNOWN
+  /// for a call unlike those of late. In a turn, or alone.
+  int make(Collective collective, const colltopo_call& call, bool may_communicate, std::unique_ptr<Operation>* made);
+  void begin(Operation& operation, const colltopo_call& call, int tag);
+  void take_back(std::unique_ptr<Operation> operation) noexcept;
+  Turns& turns() noexcept { return turns_; }
+  /// Collective, in a turn or by blocking.
+  int least(long long& value) { return agreement_.least(&value); }
+  int gather(int* values) { return agreement_.gather({values, static_cast<std::size_t>(ranks_)}); }
   std::size_t memory_bytes() const;
 
  private:
-  /// A plan at one size, ready to run.
-  struct Ready {
-    Ready(std::shared_ptr<const Bound> of, std::size_t row) : bound(std::move(of)), tally(row) {}
-    std::shared_ptr<const Bound> bound;
-    Tally tally;
-    std::size_t copied_bytes = 0;  // of the input: MPI_IN_PLACE with a program that is not in-place safe
-    bool one_buffer = false;       // the caller gives one buffer, and the other lies in it
-    bool output_in_input = false;  // at `offset` bytes, or the input in the output
-    std::size_t offset = 0;
-    bool on_lanes = false;  // by endpoints of our own
-    bool is_small = false;  // needs k_small bytes at most, and nothing else than to run
-  };
+  /// Who a plan is made ready for. An operation does not go by lanes, which move on only while somebody waits.
+  enum class Form : std::uint8_t { blocking, operation };
   /// A plan, and the sizes that it was used at last.
   struct Served {
     std::shared_ptr<SharedPlan> plan;
-    std::vector<std::unique_ptr<Ready>> ready;  // last used first
+    std::vector<std::shared_ptr<Ready>> ready;  // last used first
     bool in_place = false, copies_input = false, on_lanes = false, independent = false;
     bool said_empty_chunks = false;
     std::size_t row = 0;
@@ -64,8 +66,10 @@ class Comm {
     bool previous_is_wrong = false;
     std::vector<std::size_t> sizes;  // as keep_sizes() has them
     Ready* ready = nullptr;          // null: declined
+    std::shared_ptr<Ready> kept;     // the same of an operation
 
     bool equals(const Comm& comm, Collective collective, const colltopo_call& call) const noexcept;
+    void note(const Comm& comm, Collective collective, const colltopo_call& call);
   };
   static constexpr std::size_t k_recent = 8;  // per collective
   static constexpr std::size_t k_most_plans = 64;
@@ -81,17 +85,22 @@ class Comm {
   /// The decision if the call is to be served.
   const Decision* decide(Collective collective, const colltopo_call& call);
   bool copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const;
-  Served& served(Collective collective, const colltopo_call& call, const Decision& decision);
+  Served& served(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
   void join_blocks(const Served& plan, const colltopo_call& call, Ready& ready) const;
-  Ready& ready(Collective collective, const colltopo_call& call, const Decision& decision);
-  void forget_oldest();
+  std::shared_ptr<Ready> ready(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
+  void make_room(Ready& ready);
+  void forget_oldest(Form form);
   bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
+  bool find_operation(Collective collective, const colltopo_call& call, std::shared_ptr<Ready>* found) noexcept;
+  void note_operation(Collective collective, const colltopo_call& call, const std::shared_ptr<Ready>& made);
   int run_other(Collective collective, const colltopo_call& call);
+  /// Null: declined, or `aggregated` runs it.
+  Ready* make_known(Collective collective, const colltopo_call& call, const Decision** aggregated);
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
   void replace_small();
   int run_with_memory(Transport& transport, const Call& call, Ready& ready);
-  void count(Collective collective, Ready& ready, const colltopo_call& call) const;
+  void count(Collective collective, Ready& ready, const colltopo_call& call, Form form) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
   void say_empty_chunks(Served& served, const colltopo_call& call) const;
 
@@ -99,6 +108,8 @@ class Comm {
   colltopo_callbacks callbacks_;
   Voice voice_;
   CallbackTransport transport_;
+  TurnTransport turn_transport_;  // for what ranks agree on
+  Turns turns_;
   Settings settings_;
   Agreement agreement_;
   Selector selector_;
@@ -107,12 +118,16 @@ class Comm {
   bool settled_ = false;
   std::array<std::array<Recent, k_recent>, k_calls> recent_;
   std::size_t recent_turn_ = 0;
-  std::unordered_map<PlanKey, Served, PlanKeyHash> served_;
+  std::array<std::unordered_map<PlanKey, Served, PlanKeyHash>, 2> served_;  // [Form]
   unsigned long long clock_ = 0;
   Arena arena_;
   Arena::Block small_;   // for calls that need no more, which lease nothing
   Execution execution_;  // of blocking calls, which come one after the other
   Fallbacks fallbacks_;
+  OperationStore operations_;
+  std::atomic_flag recent_operations_lock_ = ATOMIC_FLAG_INIT;
+  std::array<std::array<Recent, k_recent>, k_calls> recent_operations_;
+  std::size_t recent_operations_turn_ = 0;
 };
 
 }  // namespace colltopo

@@ -82,6 +82,7 @@ struct Table {
       {"messages_between_nodes", "messages sent to another node"},
       {"bytes_between_nodes", "bytes of those messages"},
       {"messages_on_lanes", "messages sent over endpoints of colltopo's own (transport ucx)"},
+      {"operations", "calls served that do not block: non-blocking ones, and starts of persistent ones"},
   };
 
   Table() {

@@ -21,9 +21,10 @@ enum class Counter : std::size_t {
   bytes_sent,
   messages_between_nodes,
   bytes_between_nodes,
-  messages_on_lanes
+  messages_on_lanes,
+  operations
 };
-inline constexpr std::size_t k_fixed_counters = 9;
+inline constexpr std::size_t k_fixed_counters = 10;
 
 /// A number that one thread increases and any may read. Load and store need not be one operation.
 class Count {

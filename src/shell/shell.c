@@ -75,9 +75,14 @@ void shell_free(struct shell_memory *memory)
     *memory = (struct shell_memory){NULL, 0};
 }
 
-int shell_move_packed(const struct shell_side *side, const struct shell_move *move, colltopo_call *call)
+static size_t packed_input_bytes(const struct shell_move *move)
 {
-    const size_t input_bytes = move->input_is_dense ? 0 : move->input_blocks * move->block_bytes;
+    return move->input_is_dense ? 0 : move->input_blocks * move->block_bytes;
+}
+
+int shell_move_packs(const struct shell_side *side, const struct shell_move *move, colltopo_call *call)
+{
+    const size_t input_bytes = packed_input_bytes(move);
     const size_t output_bytes = move->output_is_dense ? 0 : move->output_blocks * move->block_bytes;
     char *packed = shell_lend(side->memory, input_bytes + output_bytes);
     int status = COLLTOPO_SUCCESS;
@@ -96,11 +101,28 @@ int shell_move_packed(const struct shell_side *side, const struct shell_move *mo
                                 packed + input_bytes + move->first_held * move->block_bytes);
         }
     }
+    return status;
+}
+
+int shell_move_unpacks(const struct shell_side *side, const struct shell_move *move)
+{
+    char *packed = side->memory->bytes;
+
+    if (move->output_is_dense || !move->output_changes) {
+        return COLLTOPO_SUCCESS;
+    }
+    return move->unpack(side->owner, move->output, 0, move->output_blocks, packed + packed_input_bytes(move));
+}
+
+int shell_move_packed(const struct shell_side *side, const struct shell_move *move, colltopo_call *call)
+{
+    int status = shell_move_packs(side, move, call);
+
     if (status == COLLTOPO_SUCCESS) {
         status = side->run(side->owner, move->collective, call);
     }
-    if (status == COLLTOPO_SUCCESS && !move->output_is_dense && move->output_changes) {
-        status = move->unpack(side->owner, move->output, 0, move->output_blocks, packed + input_bytes);
+    if (status == COLLTOPO_SUCCESS) {
+        status = shell_move_unpacks(side, move);
     }
     shell_take_back(side->memory, *side->abandoned);
     return status;
@@ -116,29 +138,47 @@ void shell_reduction_begins(const struct shell_reduction *reduction, colltopo_ca
     call->output = reduction->receives ? (char *)reduction->output + lower : NULL;
 }
 
-int shell_reduction_with_gaps(const struct shell_side *side, const struct shell_reduction *reduction,
-                              colltopo_call *call)
+/* Where a temporary's first element would be for the datatype. */
+static char *elements_of(const struct shell_side *side, const struct shell_reduction *reduction)
+{
+    return (char *)side->memory->bytes - reduction->layout.lower;
+}
+
+int shell_reduction_packs(const struct shell_side *side, const struct shell_reduction *reduction, colltopo_call *call)
 {
     const size_t bytes = reduction->input_count * call->element_size;
     char *const whole = shell_lend(side->memory, bytes);
     const void *const from = reduction->in_place ? reduction->output : reduction->input;
-    char *elements;
-    int status;
 
     if (whole == NULL) {
         return side->no_memory;
     }
     memset(whole, 0, bytes); /* gaps are sent along, and nobody's old data with them */
-    elements = whole - reduction->layout.lower;
     call->input = reduction->receives ? NULL : whole;
     call->output = reduction->receives ? whole : NULL;
-    status = reduction->copy(side->owner, reduction->operation, from, elements, reduction->input_count);
+    return reduction->copy(side->owner, reduction->operation, from, elements_of(side, reduction),
+                           reduction->input_count);
+}
+
+int shell_reduction_unpacks(const struct shell_side *side, const struct shell_reduction *reduction)
+{
+    if (reduction->output_count == 0) {
+        return COLLTOPO_SUCCESS;
+    }
+    return reduction->copy(side->owner, reduction->operation, elements_of(side, reduction), reduction->output,
+                           reduction->output_count);
+}
+
+int shell_reduction_with_gaps(const struct shell_side *side, const struct shell_reduction *reduction,
+                              colltopo_call *call)
+{
+    int status = shell_reduction_packs(side, reduction, call);
+
     if (status == COLLTOPO_SUCCESS) {
         status = side->run(side->owner, reduction->collective, call);
     }
-    if (status == COLLTOPO_SUCCESS && reduction->output_count > 0) {
-        status =
-            reduction->copy(side->owner, reduction->operation, elements, reduction->output, reduction->output_count);
+    if (status == COLLTOPO_SUCCESS) {
+        status = shell_reduction_unpacks(side, reduction);
     }
     shell_take_back(side->memory, *side->abandoned);
     return status;

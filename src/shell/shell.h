@@ -79,6 +79,10 @@ struct shell_move {
     int (*pack)(void *owner, const void *side, size_t first, size_t blocks, char *packed);
     int (*unpack)(void *owner, const void *side, size_t first, size_t blocks, char *packed);
 };
+/* Packs what a run reads into memory that the side lends, and fills in the call's pointers; brings the results home. */
+int shell_move_packs(const struct shell_side *side, const struct shell_move *move, colltopo_call *call);
+int shell_move_unpacks(const struct shell_side *side, const struct shell_move *move);
+/* Both, with a run between them. */
 int shell_move_packed(const struct shell_side *side, const struct shell_move *move, colltopo_call *call);
 
 /* A reduction. An address of NULL is MPI_BOTTOM, whose datatype has absolute addresses, and never means "nothing". */
@@ -98,6 +102,9 @@ struct shell_reduction {
 /* Fills in the call's element_size, in_place, input and output. In place when the elements have gaps: one temporary
  * serves as input and output then. */
 void shell_reduction_begins(const struct shell_reduction *reduction, colltopo_call *call);
+/* As those of a move. */
+int shell_reduction_packs(const struct shell_side *side, const struct shell_reduction *reduction, colltopo_call *call);
+int shell_reduction_unpacks(const struct shell_side *side, const struct shell_reduction *reduction);
 int shell_reduction_with_gaps(const struct shell_side *side, const struct shell_reduction *reduction,
                               colltopo_call *call);
 

@@ -12,6 +12,8 @@ class CallbackTransport final : public Transport {
 
   /// Which collective the messages belong to from now on.
   void serve(Collective collective) { collective_ = static_cast<int>(collective); }
+  /// The same for a call with a tag of its own.
+  void serve_tag(int tag) { collective_ = tag; }
 
   int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override {
     return callbacks_.send(callbacks_.context, data, bytes, peer, lane, collective_, request);

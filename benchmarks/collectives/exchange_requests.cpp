@@ -1,0 +1,89 @@
+// The calls of an exchange that do not block.
+#include "exchange.h"
+// After mpi.h.
+#include <mpi-ext.h>
+
+// Open MPI 4.1 has the persistent collectives as an extension, later ones as MPI's own.
+#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
+#define COLLTOPO_INIT(name) MPIX_##name##_init
+#else
+#define COLLTOPO_INIT(name) MPI_##name##_init
+#endif
+
+namespace colltopo::bench {
+
+void Exchange::start(MPI_Comm comm, MPI_Request* request) {
+  void* const in = input();
+  void* const out = output();
+  const int count = static_cast<int>(case_.count);
+  const MPI_Datatype type = datatype(case_.element);
+  const MPI_Op op = operation(case_.reduction);
+  switch (case_.kind) {
+    case Kind::alltoall:
+      MPI_Ialltoall(in, count, type, out, count, type, comm, request);
+      break;
+    case Kind::allgather:
+      MPI_Iallgather(in, count, type, out, count, type, comm, request);
+      break;
+    case Kind::allreduce:
+      MPI_Iallreduce(in, out, count, type, op, comm, request);
+      break;
+    case Kind::reduce_scatter:
+      MPI_Ireduce_scatter(in, out, counts_.data(), type, op, comm, request);
+      break;
+    case Kind::reduce_scatter_block:
+      MPI_Ireduce_scatter_block(in, out, count, type, op, comm, request);
+      break;
+    case Kind::bcast:
+      MPI_Ibcast(out, count, type, case_.root, comm, request);
+      break;
+    case Kind::reduce:
+      MPI_Ireduce(in, out, count, type, op, case_.root, comm, request);
+      break;
+    case Kind::gather:
+      MPI_Igather(in, count, type, out, count, type, case_.root, comm, request);
+      break;
+    case Kind::scatter:
+      MPI_Iscatter(in, count, type, out, count, type, case_.root, comm, request);
+      break;
+  }
+}
+
+void Exchange::init(MPI_Comm comm, MPI_Request* request) {
+  void* const in = input();
+  void* const out = output();
+  const int count = static_cast<int>(case_.count);
+  const MPI_Datatype type = datatype(case_.element);
+  const MPI_Op op = operation(case_.reduction);
+  switch (case_.kind) {
+    case Kind::alltoall:
+      COLLTOPO_INIT(Alltoall)(in, count, type, out, count, type, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::allgather:
+      COLLTOPO_INIT(Allgather)(in, count, type, out, count, type, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::allreduce:
+      COLLTOPO_INIT(Allreduce)(in, out, count, type, op, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::reduce_scatter:
+      COLLTOPO_INIT(Reduce_scatter)(in, out, counts_.data(), type, op, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::reduce_scatter_block:
+      COLLTOPO_INIT(Reduce_scatter_block)(in, out, count, type, op, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::bcast:
+      COLLTOPO_INIT(Bcast)(out, count, type, case_.root, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::reduce:
+      COLLTOPO_INIT(Reduce)(in, out, count, type, op, case_.root, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::gather:
+      COLLTOPO_INIT(Gather)(in, count, type, out, count, type, case_.root, comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::scatter:
+      COLLTOPO_INIT(Scatter)(in, count, type, out, count, type, case_.root, comm, MPI_INFO_NULL, request);
+      break;
+  }
+}
+
+}  // namespace colltopo::bench

@@ -1,0 +1,119 @@
+/* Calls that do not block: MPI_Ialltoall ... and MPI_Alltoall_init ...
+ *
+ * A request holds a call by its arguments. It begins as an operation of colltopo; where that is new to the
+ * communicator, it waits for its turn first. What is declined becomes a request of the function that the communicator
+ * had before, and is watched here. */
+#ifndef MCA_COLL_TOPO_REQUESTS_H
+#define MCA_COLL_TOPO_REQUESTS_H
+
+#include "coll_topo.h"
+
+#include "ompi/mca/coll/base/coll_base_util.h"
+#include "ompi/request/request.h"
+
+BEGIN_C_DECLS
+
+/* The arguments of any collective; a function's own ones are filled in. */
+typedef struct mca_coll_topo_arguments_t {
+    const void *sbuf;
+    void *rbuf; /* the one buffer of bcast */
+    size_t scount, rcount;
+    ompi_datatype_t *sdtype, *rdtype; /* reductions: both the same */
+    ompi_op_t *op;
+    int root;
+    mca_coll_topo_counts_t rcounts;
+} mca_coll_topo_arguments_t;
+
+typedef struct mca_coll_topo_request_t mca_coll_topo_request_t;
+
+/* What one function of MPI does with them. */
+typedef struct mca_coll_topo_kind_t {
+    int collective;
+    /* Fills in request->asked, by the arguments; COLLTOPO_DECLINED: the former function has to see what is wrong. */
+    int (*describe)(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *arguments);
+    /* Calls the former function, non-blocking, or the one that makes a persistent request. */
+    int (*pass_on)(mca_coll_topo_module_t *topo, const mca_coll_topo_arguments_t *arguments, ompi_communicator_t *comm,
+                   ompi_request_t **request);
+    int (*pass_on_init)(mca_coll_topo_module_t *topo, const mca_coll_topo_arguments_t *arguments,
+                        ompi_communicator_t *comm, struct ompi_info_t *info, ompi_request_t **request);
+} mca_coll_topo_kind_t;
+
+/* A call as colltopo is asked it, without pointers, and what brings its data into dense form and back. */
+typedef struct mca_coll_topo_asked_t {
+    bool is_reduction;
+    colltopo_call call;
+    mca_coll_topo_move_t move;
+    mca_coll_topo_reduction_t reduction;
+    size_t bytes; /* 0: nothing to do */
+} mca_coll_topo_asked_t;
+
+typedef enum {
+    MCA_COLL_TOPO_WAITS,  /* for its turn */
+    MCA_COLL_TOPO_RUNS,   /* as an operation */
+    MCA_COLL_TOPO_PASSED, /* as a request of the former function */
+    MCA_COLL_TOPO_OVER    /* failed before it began */
+} mca_coll_topo_stage_t;
+
+struct mca_coll_topo_request_t {
+    ompi_coll_base_nbc_request_t super;
+    mca_coll_topo_request_t *next, *before; /* of those under way */
+    mca_coll_topo_module_t *topo;
+    const mca_coll_topo_kind_t *kind;
+    mca_coll_topo_arguments_t arguments;
+    mca_coll_topo_asked_t asked;
+    size_t *counts; /* reduce_scatter's, one per rank */
+    int tag;        /* 1: none reserved yet */
+    volatile int stage;
+    bool is_laid_out;  /* the call's pointers hold for every start */
+    bool is_packed;    /* they point into `memory` */
+    bool is_under_way; /* under the lock */
+    bool was_freed;    /* while under way */
+    int rc;            /* MPI's code, of a call that did not begin */
+    colltopo_operation *operation;
+    ompi_request_t *passed;
+    struct mca_coll_topo_stand_in_t *stand_in; /* what was passed on late has for its communicator */
+    colltopo_turn turn;
+    struct shell_memory memory;           /* packed data */
+    mca_coll_topo_buffer_t input, output; /* of a process with an accelerator */
+    ompi_communicator_t *comm;            /* kept while this uses it, as are the next three */
+    ompi_datatype_t *kept_types[2];
+    ompi_op_t *kept_op;
+};
+OBJ_CLASS_DECLARATION(mca_coll_topo_request_t);
+
+/* MPI_Iallreduce and the like, and MPI_Allreduce_init and the like. */
+int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo_kind_t *kind,
+                             const mca_coll_topo_arguments_t *arguments, ompi_request_t **request);
+int mca_coll_topo_init_call(mca_coll_base_module_t *module, const mca_coll_topo_kind_t *kind,
+                            const mca_coll_topo_arguments_t *arguments, struct ompi_info_t *info,
+                            ompi_request_t **request);
+
+/* Requests that nobody uses. */
+mca_coll_topo_request_t *mca_coll_topo_idle_request(void);
+void mca_coll_topo_keep_idle(mca_coll_topo_request_t *request);
+/* The request, with is_under_way set, is looked at from now on, and completed by whoever makes progress. */
+void mca_coll_topo_send_off(mca_coll_topo_request_t *request);
+/* Notes that the user has freed it; true: it is under way, and goes when it is back. */
+bool mca_coll_topo_free_later(mca_coll_topo_request_t *request);
+/* It is under way no more; true: the user has freed it. */
+bool mca_coll_topo_is_back(mca_coll_topo_request_t *request);
+/* Whether the request is over; then it is taken out of the list and completed. */
+bool mca_coll_topo_move_on(mca_coll_topo_request_t *request);
+void mca_coll_topo_complete(mca_coll_topo_request_t *request);
+
+/* Data of a request. `prepare` decides where the operation's data lies, and may communicate in a turn alone; `begin`
+ * fills that in and begins the operation; `end` brings results home. Codes are MPI's, or COLLTOPO_DECLINED and
+ * COLLTOPO_UNKNOWN. */
+int mca_coll_topo_describe(mca_coll_topo_request_t *request);
+int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn);
+int mca_coll_topo_begin(mca_coll_topo_request_t *request);
+int mca_coll_topo_end(mca_coll_topo_request_t *request);
+void mca_coll_topo_drop_data(mca_coll_topo_request_t *request);
+
+/* Passes the call on with the tag that it has reserved, so that ranks whose former function reserves one itself agree
+ * with this one. */
+int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request);
+
+END_C_DECLS
+
+#endif

@@ -1,0 +1,32 @@
+// A body of code that may stop in the middle and go on later, on a stack of its own: for code that waits, called by
+// code that must not.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace colltopo {
+
+class Fiber {
+ public:
+  /// `body` lets no exception out. Nothing runs yet. Throws std::bad_alloc.
+  explicit Fiber(std::function<void()> body);
+  /// Only when the body is over, or has never run.
+  ~Fiber();
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  /// Runs the body until it pauses or ends; true: it is over. Any thread may, one at a time.
+  bool resume();
+  /// From within the body, and not inside a catch: back to whoever resumed it.
+  void pause();
+
+  static constexpr std::size_t k_stack_bytes = std::size_t{1} << 20;  // of which a system gives what is touched
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace colltopo

@@ -1,0 +1,116 @@
+// Calls that begin in one function and end in another, any number of them at a time: what each needs to run, and where
+// that is kept between calls.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "colltopo/arena.h"
+#include "colltopo/colltopo.h"
+#include "colltopo/execution.h"
+#include "comm/counters.h"
+#include "transport/callbacks.h"
+
+namespace colltopo {
+
+/// A plan at one size, ready to run, and how a call's buffers become the program's.
+struct Ready {
+  Ready(std::shared_ptr<const Bound> of, std::size_t row) : bound(std::move(of)), tally(row) {}
+
+  Call buffers_of(const colltopo_call& call) const noexcept {
+    Call buffers{static_cast<const std::byte*>(call.input), static_cast<std::byte*>(call.output), call.reduce,
+                 call.reduce_context};
+    if (one_buffer) {
+      if (output_in_input)
+        buffers.output = const_cast<std::byte*>(buffers.input) + offset;
+      else
+        buffers.input = buffers.output + offset;
+    }
+    return buffers;
+  }
+  /// Of an arena, with what is set aside behind it.
+  std::size_t memory_bytes() const noexcept { return aligned_arena_bytes() + copied_bytes; }
+  /// Puts what the program must not find changed into `memory`, of memory_bytes().
+  void set_aside(Call& buffers, std::byte* memory) const noexcept;
+
+  std::shared_ptr<const Bound> bound;
+  Tally tally;
+  std::size_t copied_bytes = 0;  // of the input: MPI_IN_PLACE with a program that is not in-place safe
+  bool one_buffer = false;       // the caller gives one buffer, and the other lies in it
+  bool output_in_input = false;  // at `offset` bytes, or the input in the output
+  std::size_t offset = 0;
+  bool on_lanes = false;  // by endpoints of our own
+  bool is_small = false;  // needs few bytes, and nothing else than to run
+
+ private:
+  std::size_t aligned_arena_bytes() const noexcept {
+    return (bound->arena_bytes() + Arena::k_alignment - 1) / Arena::k_alignment * Arena::k_alignment;
+  }
+};
+
+class Comm;
+
+class Operation {
+ public:
+  Operation(Comm& comm, const colltopo_callbacks& callbacks) : comm_(comm), transport_(callbacks) {}
+
+  Comm& comm() const noexcept { return comm_; }
+
+  /// For calls of this size from now on. Throws std::bad_alloc.
+  void prepare(std::shared_ptr<Ready> ready);
+  /// The pointers of `call` must be good until the end; `tag` goes with its messages.
+  void begin(const colltopo_call& call, int tag) noexcept;
+  /// Never blocks. True: it is over.
+  bool progress() noexcept { return execution_.progress(); }
+  int status() const noexcept { return execution_.status(); }
+  bool gave_up() const noexcept { return execution_.gave_up(); }
+  const Ready& ready() const noexcept { return *ready_; }
+  /// Lets go of the plan, and of memory in which messages may still arrive.
+  void end() noexcept;
+  std::size_t memory_bytes() const noexcept {
+    return sizeof(*this) - sizeof(Execution) + execution_.memory_bytes() + memory_.bytes();
+  }
+
+ private:
+  Comm& comm_;
+  CallbackTransport transport_;
+  std::shared_ptr<Ready> ready_;
+  Execution execution_;
+  Arena::Block memory_;
+};
+
+/// A few instructions long.
+class SpinLock {
+ public:
+  explicit SpinLock(std::atomic_flag& flag) noexcept : flag_(flag) {
+    while (flag_.test_and_set(std::memory_order_acquire)) pause();
+  }
+  ~SpinLock() { flag_.clear(std::memory_order_release); }
+  SpinLock(const SpinLock&) = delete;
+  SpinLock& operator=(const SpinLock&) = delete;
+
+ private:
+  static void pause() noexcept;
+  std::atomic_flag& flag_;
+};
+
+/// Operations that nobody uses, for the next calls. Thread-safe.
+class OperationStore {
+ public:
+  /// One that is kept, or null.
+  std::unique_ptr<Operation> take() noexcept;
+  /// Kept while all that is kept fits into k_most_idle_bytes.
+  void keep(std::unique_ptr<Operation> operation) noexcept;
+  std::size_t memory_bytes() const noexcept { return idle_bytes_.load(std::memory_order_relaxed); }
+
+  static constexpr std::size_t k_most_idle_bytes = std::size_t{4} << 20;
+
+ private:
+  std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
+  std::vector<std::unique_ptr<Operation>> idle_;
+  std::atomic<std::size_t> idle_bytes_ = 0;
+};
+
+}  // namespace colltopo
