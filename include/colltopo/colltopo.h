@@ -82,6 +82,8 @@ typedef struct colltopo_callbacks {
   /* The component that serves a collective when colltopo declines, as its price depends on it: "tuned", "han". Equal on
    * all ranks. NULL: as Open MPI's tuned. */
   const char* (*previous_component)(void* context, int collective);
+  /* The same of calls that do not block; NULL: that of the call that does. */
+  const char* previous_of_operations;
   /* What lines call the previous implementation, such as "the next component"; NULL: just that. It must live as long
    * as the communicator. */
   const char* previous;

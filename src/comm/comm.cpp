@@ -120,7 +120,7 @@ bool Comm::serves(Collective collective, const colltopo_call& call) {
   if (const Recent* const entry = recent(collective, call)) return entry->ready != nullptr;
   const Turns::Exclusive alone(turns_);
   turn_transport_.serve(collective);
-  return decide(collective, call) != nullptr;
+  return decide(collective, call, Form::blocking) != nullptr;
 }
 
 int Comm::run(Collective collective, const colltopo_call& call) {
@@ -147,7 +147,7 @@ Ready* Comm::make_known(Collective collective, const colltopo_call& call, const 
   const Turns::Exclusive alone(turns_);
   transport_.serve(collective);
   turn_transport_.serve(collective);
-  const Decision* const decision = decide(collective, call);
+  const Decision* const decision = decide(collective, call, Form::blocking);
   if (decision != nullptr && aggregates(collective, *decision)) {
     *aggregated = decision;
     return nullptr;
@@ -172,7 +172,7 @@ void Comm::settle() {
   selector_.decline_all();
 }
 
-Request Comm::request_of(Collective collective, const colltopo_call& call) const {
+Request Comm::request_of(Collective collective, const colltopo_call& call, Form form) const {
   Request request;
   request.collective = collective;
   request.root = rooted(collective) ? call.root : 0;
@@ -180,17 +180,19 @@ Request Comm::request_of(Collective collective, const colltopo_call& call) const
   request.commutative = (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0;
   request.associative_bits = (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0;
   request.fallback_allowed = call.previous_is_wrong == 0;
-  if (callbacks_.previous_component != nullptr) {
+  if (form == Form::operation && callbacks_.previous_of_operations != nullptr) {
+    request.previous = callbacks_.previous_of_operations;
+  } else if (callbacks_.previous_component != nullptr) {
     const char* const previous = callbacks_.previous_component(callbacks_.context, static_cast<int>(collective));
     request.previous = previous == nullptr ? "" : previous;
   }
   return request;
 }
 
-const Decision* Comm::decide(Collective collective, const colltopo_call& call) {
+const Decision* Comm::decide(Collective collective, const colltopo_call& call, Form form) {
   if (!settled_) settle();
   if (selector_.declines(collective)) return nullptr;
-  const Decision& decision = selector_.decide(request_of(collective, call));
+  const Decision& decision = selector_.decide(request_of(collective, call, form));
   if (!decision.serves() || selector_.declines(collective)) return nullptr;
   return copies_too_much(collective, call, decision) ? nullptr : &decision;
 }
@@ -278,7 +280,7 @@ bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Deci
 std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& call, const Decision& decision,
                                    Form form) {
   Served& plan = served(collective, call, decision, form);
-  const Request request = request_of(collective, call);
+  const Request request = request_of(collective, call, form);
   const Manner manner = selector_.manner_of(decision, request);
   Binding binding;
   binding.count = call.count;

@@ -81,9 +81,9 @@ class Comm {
   const Recent* recent_elsewhere(Collective collective, std::size_t first, const colltopo_call& call) const noexcept;
   Recent& place_for(Collective collective, const colltopo_call& call) noexcept;
   void settle();
-  Request request_of(Collective collective, const colltopo_call& call) const;
+  Request request_of(Collective collective, const colltopo_call& call, Form form) const;
   /// The decision if the call is to be served.
-  const Decision* decide(Collective collective, const colltopo_call& call);
+  const Decision* decide(Collective collective, const colltopo_call& call, Form form);
   bool copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const;
   Served& served(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;

@@ -31,7 +31,7 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   const bool is_known = (may_communicate || turns_.empty()) && find_operation(collective, call, &plan);
   if (!is_known) {
     if (!may_communicate) return COLLTOPO_UNKNOWN;
-    if (const Decision* const decision = decide(collective, call); decision != nullptr)
+    if (const Decision* const decision = decide(collective, call, Form::operation); decision != nullptr)
       plan = ready(collective, call, *decision, Form::operation);
     note_operation(collective, call, plan);
   }

@@ -209,7 +209,7 @@ const Decision& Selector::decide(const Request& request) {
   const auto found = std::ranges::find_if(all, [&](const auto& kept) {
     return kept->rule == rule && kept->filed == filed && kept->fallback_allowed == request.fallback_allowed &&
            kept->op_properties == properties && (kept->root < 0 || kept->root == request.root) &&
-           kept->from <= request.bytes && request.bytes < kept->to;
+           kept->from <= request.bytes && request.bytes < kept->to && kept->previous == request.previous;
   });
   if (found != all.end()) return (*found)->decision;
   auto kept = std::make_unique<Kept>(decided(request, rule, filed));
@@ -217,6 +217,7 @@ const Decision& Selector::decide(const Request& request) {
   kept->filed = filed;
   kept->fallback_allowed = request.fallback_allowed;
   kept->op_properties = properties;
+  kept->previous = request.previous;
   if (all.size() >= k_most_kept) all.erase(all.begin());
   return all.emplace_back(std::move(kept))->decision;
 }

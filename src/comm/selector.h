@@ -75,6 +75,7 @@ class Selector {
     bool fallback_allowed = true;
     int op_properties = 0;
     Rank root = -1;  // -1: any
+    std::string previous;
     std::size_t from = 0, to = k_any_bytes;
     Decision decision;
   };
