@@ -46,6 +46,8 @@ void Exchange::start(MPI_Comm comm, MPI_Request* request) {
     case Kind::scatter:
       MPI_Iscatter(in, count, type, out, count, type, case_.root, comm, request);
       break;
+    default:  // refused by Contender
+      break;
   }
 }
 
@@ -82,6 +84,8 @@ void Exchange::init(MPI_Comm comm, MPI_Request* request) {
       break;
     case Kind::scatter:
       COLLTOPO_INIT(Scatter)(in, count, type, out, count, type, case_.root, comm, MPI_INFO_NULL, request);
+      break;
+    default:  // refused by Contender
       break;
   }
 }
