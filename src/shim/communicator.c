@@ -35,6 +35,7 @@ static void release(struct shim_communicator *communicator)
     free(communicator->counts);
     free(communicator->sizes);
     communicator->counts = NULL;
+    communicator->sizes = NULL;
     shell_free(&communicator->memory);
 }
 
