@@ -16,6 +16,8 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <ranges>
+#include <set>
 
 #include "base/union_find.h"
 #include "topology/cliques.h"
@@ -279,27 +281,39 @@ double log10_factorial(std::size_t number) { return std::lgamma(static_cast<doub
 class LinkImages {
  public:
   LinkImages(const Topology& topology, const std::vector<LinkId>& sorted_links)
-      : topology_(topology), sorted_links_(sorted_links) {}
+      : topology_(topology), sorted_links_(sorted_links), first_(index(topology.nodes()) + 1, 0) {
+    for (const Link& link : topology.links()) ++first_[index(link.tail) + 1];
+    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+  }
 
   /// The first of the links that `link` may go to when its ends go where `image` says.
   LinkId of(LinkId link, const std::vector<NodeId>& image) const {
     Link wanted = topology_.link(link);
     wanted.tail = image[index(wanted.tail)];
     wanted.head = image[index(wanted.head)];
-    const auto found =
-        std::lower_bound(sorted_links_.begin(), sorted_links_.end(), wanted, [&](LinkId candidate, const Link& sought) {
-          const Link& known = topology_.link(candidate);
-          if (known.tail != sought.tail) return known.tail < sought.tail;
-          return known.head != sought.head ? known.head < sought.head : known.bandwidth < sought.bandwidth;
-        });
-    assert(found != sorted_links_.end());
+    const auto begin = sorted_links_.begin() + first_[index(wanted.tail)];
+    const auto end = sorted_links_.begin() + first_[index(wanted.tail) + 1];
+    const auto found = std::lower_bound(begin, end, wanted, [&](LinkId candidate, const Link& sought) {
+      const Link& known = topology_.link(candidate);
+      return known.head != sought.head ? known.head < sought.head : known.bandwidth < sought.bandwidth;
+    });
+    assert(found != end);
     return *found;
   }
 
  private:
   const Topology& topology_;
   const std::vector<LinkId>& sorted_links_;
+  std::vector<std::ptrdiff_t> first_;  // [tail] into sorted_links_, and the end
 };
+
+/// As many orbits as links have at least: one for each bandwidth.
+std::size_t fewest_orbits(const Topology& topology) {
+  std::set<double> bandwidths;
+  for (const Link& link : topology.links())
+    if (bandwidths.empty() || *bandwidths.begin() != link.bandwidth) bandwidths.insert(link.bandwidth);
+  return bandwidths.size();
+}
 
 void number_orbits(const Topology& topology, const std::vector<LinkId>& sorted_links, Orbits& orbits) {
   UnionFind hosts(index(topology.hosts())), links(topology.links().size());
@@ -309,7 +323,10 @@ void number_orbits(const Topology& topology, const std::vector<LinkId>& sorted_l
       links.join(sorted_links[i - 1], sorted_links[i]);
   }
   const LinkImages images(topology, sorted_links);
-  for (const std::vector<NodeId>& generator : orbits.generators) {
+  const std::size_t fewest = fewest_orbits(topology);
+  // The last found move the most; once all are in one orbit, the others add nothing.
+  for (const std::vector<NodeId>& generator : std::views::reverse(orbits.generators)) {
+    if (hosts.sets() == 1 && links.sets() == fewest) break;
     for (NodeId node = 0; node < topology.nodes(); ++node) {
       if (generator[index(node)] == node) continue;
       if (topology.is_host(node)) hosts.join(node, generator[index(node)]);
