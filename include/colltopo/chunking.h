@@ -25,7 +25,7 @@ inline constexpr Chunk k_most_chunks_default = 64;
 struct Shares {
   std::vector<std::size_t> first_path{0};                // [pair] into weights, and the end
   std::vector<double> weights;                           // [path] those of a pair sum to 1
-  std::vector<std::span<const std::int32_t>> resources;  // [path] each resource at most once
+  std::vector<std::span<const std::int32_t>> resources;  // [path] each as often as the path loads it
   std::vector<double> capacity;                          // [resource]
   std::vector<std::int32_t> step;  // [resource] from 0; steps follow each other. Empty: all at the same time
 

@@ -1,4 +1,5 @@
-// The schedule file: text, sealed line by line, one section per rank, an index at the end (docs/schedule.md).
+// The schedule file: text, sealed line by line, one section per rank or per orbit of ranks, an index at the end
+// (docs/schedule.md).
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,12 @@
 
 #include "colltopo/algorithms.h"
 #include "colltopo/schedule.h"
+#include "colltopo/symmetric.h"
 
 namespace colltopo {
 
-/// What stands before the sections. A parametric file has a `generate` line and no sections: its programs are made by
-/// the named algorithm when they are needed.
+/// What stands before the sections. Programs that a file does not list are made when they are needed: by the algorithm
+/// of its `generate` line, or out of the orbits of a symmetric schedule.
 struct ScheduleHeader {
   std::string name;
   Shape shape;
@@ -25,6 +27,7 @@ struct ScheduleHeader {
   std::optional<Proof> proof;  // as Schedule's
   std::string algorithm;       // of the `generate` line; empty: the file has sections
   AlgorithmOptions options;    // of the `generate` line
+  std::int32_t orbits = 0;     // of a symmetric schedule; 0: it is none
   /// Seal of the last line, which depends on every line of the file: ranks that read equal ones read the same file.
   /// Set by reading, not used by writing.
   std::uint32_t checksum = 0;
@@ -33,10 +36,16 @@ struct ScheduleHeader {
 /// Both throw Error when what they write could not be read back, before writing anything.
 void write_schedule(std::ostream& out, const Schedule& schedule);
 void write_parametric(std::ostream& out, const ScheduleHeader& header);
+void write_symmetric(std::ostream& out, const SymmetricSchedule& schedule);
 
-/// Whole file. Every error is an Error "FILE:LINE: what is there, what should be".
+/// Whole file. Every error is an Error "FILE:LINE: what is there, what should be". A symmetric schedule is refused: its
+/// routes are whole on a topology alone (symmetric.h).
 Schedule read_schedule(const std::string& path);
 Schedule read_schedule(std::istream& in, const std::string& name_for_errors);
+/// The whole of a file whose header has orbits. That its symmetries are a group, and ones of the topology, is left to
+/// verify().
+SymmetricSchedule read_symmetric(const std::string& path);
+SymmetricSchedule read_symmetric(std::istream& in, const std::string& name_for_errors);
 
 /// A file that is opened once and read by its index: only header, index, last line and the sections asked for are read
 /// and checked, and all of them are of one file, whatever takes its name meanwhile. Throws as read_schedule, but names

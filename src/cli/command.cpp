@@ -20,6 +20,8 @@
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
 #include "colltopo/import.h"
+#include "colltopo/text.h"
+#include "colltopo/verify_symmetric.h"
 
 namespace colltopo::cli {
 
@@ -167,11 +169,40 @@ void add_schedule_format(CLI::App& command, std::string& format) {
       ->check(CLI::IsMember({"text", "msccl-xml"}));
 }
 
-Schedule schedule_argument(const std::string& path, const std::string& format) {
-  return read_any_schedule(file_contents(path), input_name(path), format);
+Schedule schedule_argument(const std::string& path, const std::string& format, const std::string& on) {
+  return schedule_in(file_contents(path), input_name(path), format, on);
 }
 
-Topology topology_of_schedule(const Schedule& schedule, const std::string& on) {
+std::optional<SymmetricSchedule> symmetric_in(const std::string& contents, const std::string& name) {
+  // The header's last line; a header has a dozen lines.
+  constexpr std::size_t k_most_header = 1 << 16;
+  if (!contents.starts_with("topo-schedule ")) return {};
+  const std::string_view head = std::string_view(contents).substr(0, k_most_header);
+  const std::size_t orbits = head.find("\norbits "), symmetry = head.find("\nsymmetry ");
+  if (orbits == std::string_view::npos || symmetry == std::string_view::npos || symmetry < orbits) return {};
+  std::istringstream in(contents);
+  return read_symmetric(in, name);
+}
+
+Schedule schedule_in(const std::string& contents, const std::string& name, const std::string& format,
+                     const std::string& on) {
+  const std::optional<SymmetricSchedule> symmetric = symmetric_in(contents, name);
+  if (!symmetric) return read_any_schedule(contents, name, format);
+  if (symmetric->shape.ranks > k_most_ranks_expanded)
+    throw Error(
+        fmt::format("{}: {} ranks of a symmetric schedule; at most {} are written out whole, but verify, cost, "
+                    "draw --on and routes --host take it as it is",
+                    name, symmetric->shape.ranks, k_most_ranks_expanded));
+  const std::vector<Violation> violations = verify_symmetric(*symmetric);
+  if (!violations.empty()) throw Error(fmt::format("{}: {}", name, to_string(violations.front())));
+  return expanded(*symmetric, topology_of_schedule(*symmetric, on));
+}
+
+namespace {
+
+/// `schedule`: one kind or the other.
+template <class AnySchedule>
+Topology topology_of_any(const AnySchedule& schedule, const std::string& on) {
   if (!on.empty()) return topology_argument(on);
   if (schedule.topology_name.empty())
     throw Error(fmt::format("{}: the file does not say what it was made for; expected --on TOPO", schedule.name));
@@ -184,6 +215,14 @@ Topology topology_of_schedule(const Schedule& schedule, const std::string& on) {
     throw Error(fmt::format("{}: made for '{}': {}; --on TOPO says where that topology is", schedule.name,
                             schedule.topology_name, error.what()));
   }
+}
+
+}  // namespace
+
+Topology topology_of_schedule(const Schedule& schedule, const std::string& on) { return topology_of_any(schedule, on); }
+
+Topology topology_of_schedule(const SymmetricSchedule& schedule, const std::string& on) {
+  return topology_of_any(schedule, on);
 }
 
 Collective collective_argument(const std::string& name) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "colltopo/schedule.h"
+#include "colltopo/symmetric.h"
 #include "colltopo/topology.h"
 
 namespace colltopo::cli {
@@ -39,6 +41,9 @@ void add_doctor(CLI::App& app, Session& session);
 
 /// As --json prints it; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);
+
+/// Expanding and proving every program takes memory and time proportional to all chunks moved: not done for more.
+inline constexpr Rank k_most_ranks_expanded = 2048;
 
 inline constexpr double k_any_size = std::numeric_limits<double>::infinity();
 /// Of an option: a number from `least` to `most`, both allowed; no NaN. The message gives both.
@@ -83,13 +88,20 @@ void add_without(CLI::App& command, std::vector<Breakage>& without);
 /// The same without what is broken: hosts go first.
 Topology topology_argument(const std::string& argument, const std::vector<Breakage>& without,
                            const std::string& format = "");
-/// A schedule file of any known format, or "-". `format` as read_any_schedule() takes it.
-Schedule schedule_argument(const std::string& path, const std::string& format = "");
+/// A schedule file of any known format, or "-". `format` as read_any_schedule() takes it. A symmetric one is written
+/// out whole, on the topology `on` or that which it names; throws Error when it has too many ranks for that.
+Schedule schedule_argument(const std::string& path, const std::string& format = "", const std::string& on = "");
+/// The same of contents that have been read; `name` for messages.
+Schedule schedule_in(const std::string& contents, const std::string& name, const std::string& format = "",
+                     const std::string& on = "");
+/// Contents as a symmetric schedule; nothing when they are of another form.
+std::optional<SymmetricSchedule> symmetric_in(const std::string& contents, const std::string& name);
 /// --format of a schedule file.
 void add_schedule_format(CLI::App& command, std::string& format);
 /// The topology of --on or, where that is empty, the one that the schedule says it was made for. Throws Error when it
 /// says none or it cannot be had.
 Topology topology_of_schedule(const Schedule& schedule, const std::string& on);
+Topology topology_of_schedule(const SymmetricSchedule& schedule, const std::string& on);
 Collective collective_argument(const std::string& name);
 /// Also calls that are served by the schedules of another collective.
 Collective call_argument(const std::string& name);

@@ -83,7 +83,7 @@ void run(const Arguments& arguments, const Session& session) {
     throw Error(fmt::format("--reseal --to {}: only the text format has seals", arguments.to));
   std::string contents = file_contents(arguments.file);
   if (arguments.reseal) contents = sealed(contents);
-  const Schedule schedule = read_any_schedule(contents, input_name(arguments.file), arguments.format);
+  const Schedule schedule = schedule_in(contents, input_name(arguments.file), arguments.format);
   Report report;
   report.add("name", schedule.name)
       .add("collective", std::string(name(schedule.shape.collective)))

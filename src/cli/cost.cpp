@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "colltopo/error.h"
+#include "colltopo/verify_symmetric.h"
 
 namespace colltopo::cli {
 
@@ -70,6 +71,33 @@ int segments_argument(const std::string& text) {
   return segments;
 }
 
+/// A schedule and what it costs. A symmetric one of many ranks has no programs here, and no segments.
+struct Costed {
+  Schedule schedule;
+  Cost cost;
+  bool whole = true;
+};
+
+Costed costed(const Arguments& arguments, const Topology& topology, int given_segments) {
+  const std::string contents = file_contents(arguments.file), file = input_name(arguments.file);
+  Costed result;
+  const auto symmetric = symmetric_in(contents, file);
+  if (!symmetric || symmetric->shape.ranks <= k_most_ranks_expanded) {
+    result.schedule = schedule_in(contents, file, arguments.format, arguments.topology);
+    result.cost = cost_of(result.schedule, topology);
+    return result;
+  }
+  if (given_segments != 1)
+    throw Error(
+        fmt::format("{}: {} ranks of a symmetric schedule, which is not written out whole; expected --segments 1", file,
+                    symmetric->shape.ranks));
+  result.schedule.name = symmetric->name;
+  result.schedule.shape = symmetric->shape;
+  result.cost = cost_of(*symmetric, topology);
+  result.whole = false;
+  return result;
+}
+
 void run(const Arguments& arguments, const Session& session) {
   double overhead_s = 0;
   if (!parse_latency(arguments.overhead, overhead_s) || overhead_s < 0)
@@ -77,11 +105,12 @@ void run(const Arguments& arguments, const Session& session) {
         fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
   const int given_segments = segments_argument(arguments.segments);
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
-  const Schedule schedule = schedule_argument(arguments.file, arguments.format);
   const Topology topology = topology_argument(arguments.topology);
-  const Cost cost = cost_of(schedule, topology);
+  const Costed given = costed(arguments, topology, given_segments);
+  const Schedule& schedule = given.schedule;
+  const Cost& cost = given.cost;
   const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
-  const StepPattern pattern = step_pattern(schedule);
+  const StepPattern pattern = given.whole ? step_pattern(schedule) : StepPattern{};
   const Port port = port_of(topology, overhead_s);
 
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
@@ -112,7 +141,7 @@ void run(const Arguments& arguments, const Session& session) {
   Report report;
   report.add("name", schedule.name)
       .add("topology", topology.name())
-      .add("steps", schedule.steps())
+      .add("steps", given.whole ? schedule.steps() : 1)
       .add("messages", cost.messages)
       .add("busiest_link", cost.busiest_link,
            cost.busiest_link < 0 ? "none"

@@ -14,6 +14,7 @@
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
 #include "colltopo/import.h"
+#include "colltopo/verify_symmetric.h"
 
 namespace colltopo::cli {
 
@@ -40,15 +41,14 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-/// The schedule, when the subject is the file of one.
-std::optional<Schedule> schedule_in(const std::string& subject, std::string& contents) {
+/// The subject's contents, when it is the file of a schedule; otherwise `contents` are what was read, if anything.
+bool is_schedule(const std::string& subject, std::string& contents) {
   try {
     contents = file_contents(subject);
   } catch (const Error&) {
-    return std::nullopt;  // a spec string, or topology_argument says what is wrong
+    return false;  // a spec string, or topology_argument says what is wrong
   }
-  if (!contents.starts_with("topo-schedule") && !is_msccl_xml(contents)) return std::nullopt;
-  return read_any_schedule(contents, input_name(subject));
+  return contents.starts_with("topo-schedule") || is_msccl_xml(contents);
 }
 
 /// Of an all-to-all of single shards along shortest paths.
@@ -131,10 +131,24 @@ Drawing schedule_drawing(const Schedule& schedule, const Arguments& arguments, b
   return {"schedule", svg ? schedule_svg(schedule) : schedule_text(schedule)};
 }
 
+/// What a symmetric schedule of any size loads on its links.
+std::optional<Drawing> symmetric_loads(const std::string& contents, const Arguments& arguments, bool svg) {
+  if (arguments.step || !arguments.loads_from.empty() || (arguments.on.empty() && !arguments.loads))
+    return std::nullopt;
+  const auto symmetric = symmetric_in(contents, input_name(arguments.subject));
+  if (!symmetric) return std::nullopt;
+  const Topology topology = topology_of_schedule(*symmetric, arguments.on);
+  cost_of(*symmetric, topology);  // throws where it does not fit
+  const std::string title = fmt::format("{} on {}", symmetric->name, topology.name());
+  return loads_drawing(topology, link_loads(*symmetric, topology), title, arguments, svg);
+}
+
 Drawing drawing_of(const Arguments& arguments, bool svg) {
   std::string contents;
-  if (const auto schedule = schedule_in(arguments.subject, contents))
-    return schedule_drawing(*schedule, arguments, svg);
+  if (is_schedule(arguments.subject, contents)) {
+    if (auto loads = symmetric_loads(contents, arguments, svg)) return std::move(*loads);
+    return schedule_drawing(schedule_in(contents, input_name(arguments.subject), "", arguments.on), arguments, svg);
+  }
   if (arguments.subject != "-") return topology_drawing(topology_argument(arguments.subject), arguments, svg);
   return topology_drawing(import_topology(contents, input_name("-")), arguments, svg);
 }

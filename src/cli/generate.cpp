@@ -69,6 +69,12 @@ void Generation::write(const Schedule& schedule) {
   if (!out) throw Error(unwritable(arguments_.output));
 }
 
+void Generation::write(const SymmetricSchedule& schedule) {
+  std::ostringstream out;
+  write_symmetric(out, schedule);
+  write(std::move(out).str());
+}
+
 void Generation::write(const std::string& contents) {
   if (!arguments_.output.empty()) write_output(arguments_.output, contents, session_);
 }

@@ -63,9 +63,6 @@ GenerateKind stepped_flows();
 GenerateKind forests();
 GenerateKind rings();
 
-// Expanding and proving every program takes memory and time proportional to all chunks moved: not done for more.
-inline constexpr Rank k_most_ranks_expanded = 2048;
-
 /// How much the busiest link carries and must at least carry; returns the claim for the file.
 std::string report_bound(Report& report, const Schedule& schedule, const Topology& topology);
 
@@ -79,6 +76,7 @@ class Generation {
   Topology topology() const;
   /// Writes the schedule to -o, if given.
   void write(const Schedule& schedule);
+  void write(const SymmetricSchedule& schedule);
   void write(const std::string& contents);
   /// What was made is wrong: exit status 1 and no file.
   void reject(const std::string& violation);

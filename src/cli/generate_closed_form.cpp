@@ -167,7 +167,10 @@ std::string knowing(std::string_view option) {
 }
 
 void add_options(CLI::App& command, GenerateArguments& arguments) {
-  command.add_flag("--parametric", arguments.parametric, "Write a header that makes programs when they are needed")
+  command
+      .add_flag(
+          "--parametric", arguments.parametric,
+          "Write what makes programs when they are needed: the algorithm or, of mcf, one host's part and symmetries")
       ->group("Closed forms");
   for (const Option& option : all_options()) {
     command

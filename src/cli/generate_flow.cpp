@@ -98,7 +98,8 @@ double time_of(const Schedule& schedule, const Topology& topology) {
   return s_per_byte * slowest;
 }
 
-/// Whether the gap that was asked for is met; nothing was asked for where figures have none.
+}  // namespace
+
 bool report_time(Report& report, double achieved, const FlowFigures& figures) {
   const double bound = figures.bound;
   // Rounding may put the sides of an exact answer the wrong way round in the last digit.
@@ -118,8 +119,6 @@ bool report_time(Report& report, double achieved, const FlowFigures& figures) {
                            100 * figures.chunk_loss));
   return met;
 }
-
-}  // namespace
 
 FlowRequest flow_request(const GenerateArguments& arguments, Generation& generation) {
   if (!arguments.collective.empty() && collective_argument(arguments.collective) != Collective::alltoall)

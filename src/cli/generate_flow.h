@@ -38,6 +38,12 @@ struct FlowFigures {
   double solve_s = 0;
 };
 
+/// Reports F, achieved, bound and gap of a schedule; false when it misses the gap that was asked for.
+bool report_time(Report& report, double achieved, const FlowFigures& figures);
+
+/// An all-to-all of orbits (--parametric).
+void generate_symmetric(const GenerateArguments& arguments, Session& session);
+
 /// Puts the routes into layers, proves the schedule, reports it, and writes it when it is right.
 void finish(Generation& generation, Schedule schedule, const Topology& topology, LayerMethod layers,
             const FlowFigures& figures);

@@ -97,6 +97,11 @@ void report_work(Report& report, const std::vector<std::uint64_t>& trees) {
 }
 
 void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team) {
+  if (arguments.parametric) {
+    if (team == nullptr || team->rank() == 0) generate_symmetric(arguments, session);
+    if (team != nullptr) team->leave();
+    return;
+  }
   Generation generation(arguments, session);
   Task task = agreed_task_of(arguments, generation, session, team);
   const Topology& topology = task.topology;

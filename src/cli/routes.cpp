@@ -1,5 +1,7 @@
 // colltopo routes: the routes of a schedule as what a network is told.
+#include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <sstream>
 
@@ -9,6 +11,7 @@
 #include "cli/progress.h"
 #include "colltopo/error.h"
 #include "colltopo/forwarding.h"
+#include "colltopo/verify_symmetric.h"
 
 namespace colltopo::cli {
 
@@ -19,6 +22,7 @@ struct Arguments {
   std::string on;
   std::string form = "linux";
   std::string output = "-";
+  std::string host;
   LinuxNames names;
 };
 
@@ -32,9 +36,62 @@ std::string text_of(const Arguments& arguments, const Schedule& schedule, const 
   return out.str();
 }
 
+/// The routes of one host: target, lane, layer and links, with the names of nodes.
+nlohmann::ordered_json routes_json(std::span<const Route> routes, const Topology& topology, NodeId host) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const Route& route : routes) {
+    nlohmann::ordered_json through = nlohmann::ordered_json::array();
+    for (const LinkId link : route.links) through.push_back(topology.node_name(topology.link(link).head));
+    all.push_back({{"target", topology.node_name(route.target)},
+                   {"lane", route.lane},
+                   {"layer", route.layer},
+                   {"links", route.links},
+                   {"through", std::move(through)}});
+  }
+  return {{"host", topology.node_name(host)}, {"topology", topology.name()}, {"routes", std::move(all)}};
+}
+
+NodeId host_named(const Topology& topology, const std::string& name) {
+  for (NodeId host = 0; host < topology.hosts(); ++host)
+    if (topology.node_name(host) == name) return host;
+  throw Error(fmt::format("--host {}: {} has no host of this name", name, topology.name()));
+}
+
+/// A symmetric schedule is not written out whole for this.
+void run_for_host(const Arguments& arguments, Session& session) {
+  const std::string contents = file_contents(arguments.file), file = input_name(arguments.file);
+  const auto symmetric = symmetric_in(contents, file);
+  const Schedule schedule = symmetric ? Schedule{} : schedule_in(contents, file);
+  const Topology topology =
+      symmetric ? topology_of_schedule(*symmetric, arguments.on) : topology_of_schedule(schedule, arguments.on);
+  const NodeId host = host_named(topology, arguments.host);
+  const std::vector<Violation> violations = symmetric
+                                                ? verify_symmetric_on(*symmetric, topology, Fabric::lossy).violations
+                                                : verify_on(schedule, topology, Fabric::lossy);
+  for (const Violation& violation : violations) std::cerr << file << ": " << to_string(violation) << '\n';
+  if (!violations.empty()) {
+    session.status = k_examined_is_wrong;
+    return;
+  }
+  std::vector<Route> routes;
+  if (symmetric)
+    routes = routes_from(*symmetric, topology, host);
+  else
+    std::ranges::copy_if(schedule.routes, std::back_inserter(routes), [&](const Route& r) { return r.source == host; });
+  write_output(arguments.output, json_text(routes_json(routes, topology, host)) + "\n", session);
+  if (arguments.output == "-") return;
+  Report()
+      .add("host", topology.node_name(host))
+      .add("topology", topology.name())
+      .add("routes", routes.size())
+      .add("file", arguments.output)
+      .print(session);
+}
+
 void run(const Arguments& arguments, Session& session) {
+  if (!arguments.host.empty()) return run_for_host(arguments, session);
   Progress progress(session);
-  const Schedule schedule = schedule_argument(arguments.file);
+  const Schedule schedule = schedule_argument(arguments.file, "", arguments.on);
   const Topology topology = topology_of_schedule(schedule, arguments.on);
   progress.show("making tables");
   const ForwardingTables tables = forwarding_tables(schedule, topology);
@@ -74,6 +131,7 @@ void add_routes(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"linux", "json"}))
       ->capture_default_str();
   command->add_option("-o", arguments->output, "Where to write; - is standard output")->capture_default_str();
+  command->add_option("--host", arguments->host, "Only the routes of this host, by its name, as JSON");
   command->add_option("--device", arguments->names.device, "linux: devices are called this and the number of the link")
       ->capture_default_str();
   command->add_option("--network", arguments->names.network, "linux: first two octets of the addresses of plane 0")

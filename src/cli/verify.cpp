@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/verify_symmetric.h"
 #include "colltopo/cost.h"
 #include "colltopo/forwarding.h"
 
@@ -86,7 +87,11 @@ void check_claims(const Schedule& schedule, Verdict& verdict) {
 }
 
 void run(const Arguments& arguments, Session& session) {
-  const Schedule schedule = schedule_argument(arguments.file, arguments.format);
+  const std::string contents = file_contents(arguments.file);
+  // Tables are of every host, so that with them it is written out whole.
+  if (const auto symmetric = symmetric_in(contents, input_name(arguments.file)); symmetric && arguments.routes.empty())
+    return verify_symmetric_file(*symmetric, input_name(arguments.file), arguments.on, arguments.lossy, session);
+  const Schedule schedule = schedule_in(contents, input_name(arguments.file), arguments.format, arguments.on);
   Verdict verdict = verify(schedule);
   check_claims(schedule, verdict);
   nlohmann::ordered_json properties = {{"in_place", verdict.in_place},

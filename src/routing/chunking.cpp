@@ -150,7 +150,7 @@ class Repair {
         over_(over),
         counts_(counts),
         loads_(loads_of(shares, [&](std::size_t path) { return static_cast<double>(counts[path]); })),
-        shared_(loads_.size(), 0) {
+        net_(loads_.size(), 0) {
     std::int32_t steps = 1;
     for (const std::int32_t step : shares.step) steps = std::max(steps, step + 1);
     queues_.resize(static_cast<std::size_t>(steps));
@@ -193,11 +193,9 @@ class Repair {
     for (std::size_t i = over_.first[resource]; i < over_.first[resource + 1]; ++i) {
       const std::size_t from = over_.path[i];
       if (counts_[from] == 0) continue;
-      ++mark_;
-      for (const std::int32_t r : shares_.resources[from]) shared_[static_cast<std::size_t>(r)] = mark_;
       const std::size_t pair = over_.pair[from];
       for (std::size_t to = shares_.first_path[pair]; to < shares_.first_path[pair + 1]; ++to) {
-        const double worst = to == from ? best : busiest_after(to, resource, best);
+        const double worst = to == from ? best : busiest_after(from, to, resource, best);
         if (worst >= best) continue;
         best = worst;
         best_from = from;
@@ -210,17 +208,23 @@ class Repair {
     return true;
   }
 
-  /// The largest ratio of what `to` would load besides, as a part of its step's largest times that of `resource`'s;
-  /// `limit` or more when the move does not pay.
-  double busiest_after(std::size_t to, std::size_t resource, double limit) {
+  /// The largest ratio of what gets more load when a chunk moves from one path to the other, as a part of its step's
+  /// largest times that of `resource`'s; `limit` or more when the move does not pay.
+  double busiest_after(std::size_t from, std::size_t to, std::size_t resource, double limit) {
+    for (const std::int32_t id : shares_.resources[to]) ++net_[static_cast<std::size_t>(id)];
+    for (const std::int32_t id : shares_.resources[from]) --net_[static_cast<std::size_t>(id)];
+    const double worst = net_[resource] < 0 ? busiest_of(to, resource, limit) : limit;
+    for (const std::int32_t id : shares_.resources[to]) net_[static_cast<std::size_t>(id)] = 0;
+    for (const std::int32_t id : shares_.resources[from]) net_[static_cast<std::size_t>(id)] = 0;
+    return worst;
+  }
+
+  double busiest_of(std::size_t to, std::size_t resource, double limit) {
     double worst = 0;
     for (const std::int32_t id : shares_.resources[to]) {
       const auto r = static_cast<std::size_t>(id);
-      if (shared_[r] == mark_) {
-        if (r == resource) return limit;
-        continue;
-      }
-      const double after = (loads_[r] + 1) / shares_.capacity[r];
+      if (net_[r] <= 0) continue;
+      const double after = (loads_[r] + net_[r]) / shares_.capacity[r];
       const double most = ratio(busiest(step_of(r)));
       worst = std::max(worst, step_of(r) == step_of(resource) ? after : after / most * ratio(resource));
       if (worst >= limit) return limit;
@@ -240,9 +244,8 @@ class Repair {
   const Shares& shares_;
   const PathsOver& over_;
   std::vector<Chunk>& counts_;
-  std::vector<double> loads_;          // [resource] chunks
-  std::vector<std::uint64_t> shared_;  // [resource] mark_ when on the path that is to lose a chunk
-  std::uint64_t mark_ = 0;
+  std::vector<double> loads_;      // [resource] chunks
+  std::vector<std::int32_t> net_;  // [resource] by how much the move at hand loads it more; 0 between moves
   std::vector<std::priority_queue<Entry>> queues_;  // [step]
 };
 

@@ -5,25 +5,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace colltopo::text {
 
-std::string section_name(const Shape& shape, std::size_t section) {
-  if (section == static_cast<std::size_t>(shape.ranks)) return "routes";
+std::string section_name(const ScheduleHeader& header, std::size_t section) {
+  const auto orbits = static_cast<std::size_t>(header.orbits);
+  if (orbits > 0) {
+    if (section == 0) return "symmetry";
+    return section <= orbits ? fmt::format("targets {}", section - 1) : fmt::format("paths {}", section - 1 - orbits);
+  }
+  if (section == static_cast<std::size_t>(header.shape.ranks)) return "routes";
   return fmt::format("section {}", section);
 }
 
 std::vector<Place> read_index(Lines& lines, const Head& head) {
-  const Shape& shape = head.header.shape;
   Words first(lines, lines.next("the index"));
   first.keyword("index");
   first.number("sections in the index", head.sections, head.sections);
   first.end();
   std::vector<Place> places;
   for (std::int32_t i = 0; i < head.sections; ++i) {
-    const std::string section = section_name(shape, static_cast<std::size_t>(i));
+    const std::string section = section_name(head.header, static_cast<std::size_t>(i));
+    const std::size_t space = std::min(section.find(' '), section.size());
     Words words(lines, lines.next("a line of the index"));
-    words.keyword(i < shape.ranks ? "section" : "routes");
-    if (i < shape.ranks) words.number("rank", i, i);
+    words.keyword(std::string_view(section).substr(0, space));
+    if (space < section.size()) words.keyword(std::string_view(section).substr(space + 1));
     Place place;
     words.keyword("bytes");
     place.bytes = words.stretch("bytes");
@@ -37,12 +44,12 @@ std::vector<Place> read_index(Lines& lines, const Head& head) {
   return places;
 }
 
-void write_index(SealedLines& out, const Shape& shape, const std::vector<Place>& places) {
+void write_index(SealedLines& out, const std::vector<std::string>& names, const std::vector<Place>& places) {
   out.line(fmt::format("index {}", places.size()));
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Place& place = places[i];
-    out.line(fmt::format("{} bytes {}+{} line {} seal {}", section_name(shape, i), place.bytes.first, place.bytes.bytes,
-                         place.line, digits(place.seal)));
+    out.line(fmt::format("{} bytes {}+{} line {} seal {}", names[i], place.bytes.first, place.bytes.bytes, place.line,
+                         digits(place.seal)));
   }
 }
 

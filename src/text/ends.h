@@ -16,11 +16,13 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
-/// Section i of the file: of rank i, or (i = ranks) of the routes.
-std::string section_name(const Shape& shape, std::size_t section);
+/// Section i of the file, as the index names it: of rank i, or (i = ranks) of the routes; of a symmetric schedule the
+/// symmetry, the targets of an orbit or its paths.
+std::string section_name(const ScheduleHeader& header, std::size_t section);
 
 std::vector<Place> read_index(Lines& lines, const Head& head);
-void write_index(SealedLines& out, const Shape& shape, const std::vector<Place>& places);
+/// `names`: [section] as section_name() has them.
+void write_index(SealedLines& out, const std::vector<std::string>& names, const std::vector<Place>& places);
 
 /// The last line.
 struct LastLine {

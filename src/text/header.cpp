@@ -165,6 +165,8 @@ void require_writable(const ScheduleHeader& header) {
   require(shape.root >= 0 && (rooted(shape.collective) ? shape.root < shape.ranks : shape.root == 0),
           fmt::format("root {}, expected a rank, and 0 when there is no root", shape.root));
   require(header.steps >= 0, fmt::format("steps {}, expected 0 or more", header.steps));
+  require(header.orbits == 0 || shape.collective == Collective::alltoall,
+          fmt::format("a symmetric {}, expected alltoall", name(shape.collective)));
   if (header.algorithm.empty()) return;
   const auto bad = [](int side) { return side < 1 || side > k_most_chunks; };
   require(std::ranges::none_of(header.options.dimensions, bad), "a side of the dimensions is out of range");
@@ -197,7 +199,7 @@ Head read_head(Lines& lines) {
   header.steps = number_line(lines, "steps", 0, std::numeric_limits<Step>::max());
   head.steps_line = lines.line();
 
-  constexpr std::string_view k_expected = "topology, bound, proof, sections or generate";
+  constexpr std::string_view k_expected = "topology, bound, proof, sections, orbits or generate";
   std::string_view line = lines.next(k_expected);
   if (line.starts_with("topology ")) {
     const std::string topology = free_text(lines, line, "topology");
@@ -221,6 +223,17 @@ Head read_head(Lines& lines) {
     if (const std::string fault = generate_fault(header); !fault.empty()) throw lines.error(fault);
   } else if (last.takes("sections")) {
     head.sections = last.number("sections", shape.ranks, shape.ranks + 1);
+    last.end();
+  } else if (last.takes("orbits")) {
+    if (shape.collective != Collective::alltoall)
+      throw lines.error(fmt::format("orbits of {}, expected them of alltoall alone", name(shape.collective)));
+    constexpr Rank k_most_ranks = 1 << 22;  // memory for symmetries grows with them, whatever the file's size
+    if (shape.ranks > k_most_ranks)
+      throw lines.error(fmt::format("orbits of {} ranks, expected at most {}", shape.ranks, k_most_ranks));
+    header.orbits = last.number("orbits", 1, shape.ranks);
+    if (shape.ranks % header.orbits != 0)
+      throw lines.error(fmt::format("{} orbits, expected a divisor of the {} ranks", header.orbits, shape.ranks));
+    head.sections = 1 + 2 * header.orbits;
     last.end();
   } else {
     throw lines.error(fmt::format("{}, expected {}", shown(line), k_expected));
@@ -249,7 +262,9 @@ void write_head(SealedLines& out, const ScheduleHeader& header, bool routes) {
       if ((*header.proof).*proved.value) line += fmt::format(" {}", proved.word);
     out.line(line);
   }
-  if (header.algorithm.empty())
+  if (header.orbits > 0)
+    out.line(fmt::format("orbits {}", header.orbits));
+  else if (header.algorithm.empty())
     out.line(fmt::format("sections {}", shape.ranks + (routes ? 1 : 0)));
   else
     out.line(generate_line(header));

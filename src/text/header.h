@@ -14,13 +14,16 @@ inline constexpr std::int32_t k_most_chunks = 1 << 30;  // in a buffer, and in t
 /// A header as it stands in a file.
 struct Head {
   ScheduleHeader header;
-  std::int32_t sections = 0;       // one per rank, and one more when there are routes; none when parametric
+  // One per rank, and one more when there are routes; none when parametric; when symmetric the generators, then
+  // targets of every orbit, then paths of every orbit.
+  std::int32_t sections = 0;
   std::int64_t steps_line = 0;     // line number
   std::int64_t programs_line = 0;  // of `sections` or `generate`, the header's last line
   Seal seal = 0;                   // of that last line: sections and index are chained to it
 
   bool parametric() const { return !header.algorithm.empty(); }
-  bool has_routes() const { return sections > header.shape.ranks; }
+  bool symmetric() const { return header.orbits > 0; }
+  bool has_routes() const { return !symmetric() && sections > header.shape.ranks; }
 };
 
 Head read_head(Lines& lines);

@@ -13,6 +13,7 @@
 #include "colltopo/error.h"
 #include "text/ends.h"
 #include "text/section.h"
+#include "text/symmetry.h"
 
 namespace colltopo {
 
@@ -63,20 +64,61 @@ Place placed(Lines& lines, Seal header, const Read& read) {
   return place;
 }
 
-void require_places(const Lines& lines, const Shape& shape, const std::vector<Place>& stated,
+void require_places(const Lines& lines, const ScheduleHeader& header, const std::vector<Place>& stated,
                     const std::vector<Place>& actual) {
   for (std::size_t i = 0; i < actual.size(); ++i) {
     if (stated[i] == actual[i]) continue;
     const std::int64_t line = lines.line() - static_cast<std::int64_t>(actual.size() - 1 - i);
     throw error_at(lines.file(), line,
-                   fmt::format("the index misplaces {}, expected bytes {}+{} line {} seal {}", section_name(shape, i),
+                   fmt::format("the index misplaces {}, expected bytes {}+{} line {} seal {}", section_name(header, i),
                                actual[i].bytes.first, actual[i].bytes.bytes, actual[i].line, digits(actual[i].seal)));
   }
+}
+
+// Index and last line behind sections that lie in these places.
+void read_ends(Lines& lines, const Head& head, const Stretch& header, const std::vector<Place>& places) {
+  std::vector<Place> stated;
+  const Place index = placed(lines, head.seal, [&] { stated = read_index(lines, head); });
+  require_places(lines, head.header, stated, places);
+  const LastLine last = read_last_line(lines);
+  if (last != LastLine{lines.line(), header, index.bytes}) {
+    throw lines.error(fmt::format("lines {} header {}+{} index {}+{}, expected lines {} header 0+{} index {}+{}",
+                                  last.lines, last.header.first, last.header.bytes, last.index.first, last.index.bytes,
+                                  lines.line(), header.bytes, index.bytes.first, index.bytes.bytes));
+  }
+  lines.expect_end("nothing after the last line");
+}
+
+SymmetricSchedule read_orbits(std::string_view text, const std::string& file) {
+  Lines lines(text, file);
+  const Head head = read_head(lines);
+  if (!head.symmetric()) throw error_at(file, head.programs_line, "no orbits, expected a symmetric schedule");
+  const Stretch header{0, lines.offset()};
+  if (head.header.steps != 1) throw error_at(file, head.steps_line, "steps of a symmetric schedule, expected 1");
+  SymmetricSchedule schedule;
+  schedule.name = head.header.name;
+  schedule.shape = head.header.shape;
+  schedule.topology = head.header.topology;
+  schedule.topology_name = head.header.topology_name;
+  schedule.bound = head.header.bound;
+  schedule.proof = head.header.proof;
+  std::vector<Place> places;
+  places.push_back(placed(lines, head.seal, [&] { schedule.symmetry = read_symmetry(lines, head); }));
+  for (std::int32_t orbit = 0; orbit < head.header.orbits; ++orbit)
+    places.push_back(placed(lines, head.seal,
+                            [&] { schedule.splits.push_back(read_targets(lines, head, schedule.symmetry, orbit)); }));
+  for (std::int32_t orbit = 0; orbit < head.header.orbits; ++orbit)
+    places.push_back(placed(lines, head.seal, [&] { schedule.paths.push_back(read_paths(lines, head, orbit)); }));
+  read_ends(lines, head, header, places);
+  return schedule;
 }
 
 Schedule read_all(std::string_view text, const std::string& file) {
   Lines lines(text, file);
   const Head head = read_head(lines);
+  if (head.symmetric())
+    throw error_at(file, head.programs_line,
+                   "orbits, expected a schedule with a section for each rank; a symmetric one is whole on a topology");
   const Shape& shape = head.header.shape;
   const Stretch header{0, lines.offset()};
 
@@ -90,21 +132,21 @@ Schedule read_all(std::string_view text, const std::string& file) {
     places.push_back(placed(lines, head.seal, [&] { schedule.routes = read_routes(lines, head); }));
   }
   if (!head.parametric()) require_steps(head, schedule.steps(), file);
-  std::vector<Place> stated;
-  const Place index = placed(lines, head.seal, [&] { stated = read_index(lines, head); });
-  require_places(lines, shape, stated, places);
-  const LastLine last = read_last_line(lines);
-  if (last != LastLine{lines.line(), header, index.bytes}) {
-    throw lines.error(fmt::format("lines {} header {}+{} index {}+{}, expected lines {} header 0+{} index {}+{}",
-                                  last.lines, last.header.first, last.header.bytes, last.index.first, last.index.bytes,
-                                  lines.line(), header.bytes, index.bytes.first, index.bytes.bytes));
-  }
-  lines.expect_end("nothing after the last line");
+  read_ends(lines, head, header, places);
   if (head.parametric()) {
     schedule.programs = generated_programs(head, file);
     require_steps(head, schedule.steps(), file);
   }
   return schedule;
+}
+
+// Throws the first fault of a file, by its line.
+void look_through(std::string_view text, const std::string& file) {
+  Lines lines(text, file);
+  if (read_head(lines).symmetric())
+    read_orbits(text, file);
+  else
+    read_all(text, file);
 }
 
 // A file of which parts are read.
@@ -126,7 +168,7 @@ class Parts {
       // Found from the end, a fault has no sure line: reading everything names the first one.
       in_.clear();
       in_.seekg(0);
-      read_all(rest_of(in_, file_), file_);
+      look_through(rest_of(in_, file_), file_);
       throw;
     }
   }
@@ -138,6 +180,7 @@ class Parts {
     if (rank < 0 || rank >= shape.ranks) {
       throw Error(fmt::format("{}: rank {}, expected one of the schedule's 0..{}", file_, rank, shape.ranks - 1));
     }
+    if (head_.symmetric()) return moved(rank);
     Program program = head_.parametric() ? generated(head_, file_, rank) : section(rank);
     if (program.last_step() > head_.header.steps) require_steps(head_, program.last_step(), file_);
     return program;
@@ -200,17 +243,35 @@ class Parts {
     if (next != last.index.first) throw Error(file_ + ": the index does not follow the sections");
   }
 
-  Program section(Rank rank) {
-    const Place& place = places_[static_cast<std::size_t>(rank)];
+  // Reads section i by `read`.
+  template <class Read>
+  auto section(std::size_t i, const Read& read) {
+    const Place& place = places_[i];
     const std::string text = bytes(place.bytes);
     Lines lines(text, file_, place.line, head_.seal);
-    Program program = read_section(lines, head_, rank);
-    lines.expect_end(fmt::format("the end of the section of rank {}", rank));
+    auto result = read(lines);
+    lines.expect_end(fmt::format("the end of {}", section_name(head_.header, i)));
     if (lines.seal() != place.seal) {
       throw lines.error(fmt::format("the section ends with seal {}, expected {} as in the index", digits(lines.seal()),
                                     digits(place.seal)));
     }
-    return program;
+    return result;
+  }
+
+  Program section(Rank rank) {
+    return section(static_cast<std::size_t>(rank), [&](Lines& lines) { return read_section(lines, head_, rank); });
+  }
+
+  // What the representatives send, moved to the rank; paths are not read.
+  Program moved(Rank rank) {
+    if (head_.header.steps != 1) throw error_at(file_, head_.steps_line, "steps of a symmetric schedule, expected 1");
+    if (splits_.empty()) {
+      symmetry_ = section(0, [&](Lines& lines) { return read_symmetry(lines, head_); });
+      for (std::int32_t orbit = 0; orbit < head_.header.orbits; ++orbit)
+        splits_.push_back(section(1 + static_cast<std::size_t>(orbit),
+                                  [&](Lines& lines) { return read_targets(lines, head_, symmetry_, orbit); }));
+    }
+    return symmetric_program(head_.header.shape, symmetry_, splits_, rank);
   }
 
   std::istream& in_;
@@ -218,6 +279,8 @@ class Parts {
   std::uint64_t size_ = 0;
   Head head_;
   std::vector<Place> places_;
+  Symmetry symmetry_;                       // of a symmetric file, once it has been read
+  std::vector<std::vector<Split>> splits_;  // likewise
 };
 
 }  // namespace
@@ -243,6 +306,15 @@ Schedule read_schedule(std::istream& in, const std::string& name_for_errors) {
 Schedule read_schedule(const std::string& path) {
   std::ifstream in = opened(path);
   return read_schedule(in, path);
+}
+
+SymmetricSchedule read_symmetric(std::istream& in, const std::string& name_for_errors) {
+  return read_orbits(rest_of(in, name_for_errors), name_for_errors);
+}
+
+SymmetricSchedule read_symmetric(const std::string& path) {
+  std::ifstream in = opened(path);
+  return read_symmetric(in, path);
 }
 
 ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <sstream>
 #include <vector>
@@ -14,6 +15,8 @@ namespace colltopo {
 namespace {
 
 using namespace text;
+
+constexpr std::array<std::string_view, 5> k_sections = {"section ", "routes ", "symmetry ", "targets ", "paths "};
 
 // A file's lines without seals, by what they belong to.
 struct Parted {
@@ -37,7 +40,7 @@ Parted parted(std::string_view text) {
     text.remove_prefix(std::min(newline + 1, text.size()));
     if (line.empty()) continue;
     const bool ends = line.starts_with("end ");
-    const bool opens = line.starts_with("section ") || line.starts_with("routes ");
+    const bool opens = std::ranges::any_of(k_sections, [&](std::string_view word) { return line.starts_with(word); });
     if (part != Part::after && line.starts_with("index "))
       part = Part::index;
     else if (part == Part::header && opens)
@@ -90,10 +93,21 @@ void count_op(std::string_view line, std::int64_t& steps, std::int64_t& slots) {
 
 std::string first_line_of(const std::vector<std::string_view>& section, std::int64_t& steps) {
   const std::size_t count = section.size() - 1;
-  if (section.front().starts_with("routes ")) return fmt::format("routes {}", count);
+  const std::string_view first = section.front();
+  if (first.starts_with("routes ")) return fmt::format("routes {}", count);
+  const auto words = words_of(first);
+  if (words[0] == "symmetry") return fmt::format("symmetry {}", count - 1);
+  if (words[0] == "targets" || words[0] == "paths") {
+    // Every word of a line of paths but the first two is a node.
+    std::size_t nodes = 0;
+    for (std::size_t i = 1; i < section.size(); ++i) nodes += words_of(section[i]).size() - 2;
+    const std::string_view host = words.size() > 3 ? words[3] : "0";
+    return words[0] == "targets" ? fmt::format("targets {} host {} lines {}", words[1], host, count)
+                                 : fmt::format("paths {} nodes {}", words[1], nodes);
+  }
   std::int64_t slots = 0;
   for (std::size_t i = 1; i < section.size(); ++i) count_op(section[i], steps, slots);
-  return fmt::format("section {} ops {} scratch {}", words_of(section.front())[1], count, slots);
+  return fmt::format("section {} ops {} scratch {}", words[1], count, slots);
 }
 
 }  // namespace
@@ -104,12 +118,14 @@ std::string sealed(std::string_view text) {
   std::vector<std::string> first_lines;
   for (const auto& section : file.sections) first_lines.push_back(first_line_of(section, steps));
 
+  const bool has_programs =
+      std::ranges::any_of(file.sections, [](const auto& section) { return section.front().starts_with("section "); });
   std::ostringstream stream;
   SealedLines out(stream);
   for (const std::string_view line : file.header) {
     if (line.starts_with("sections "))
       out.line(fmt::format("sections {}", file.sections.size()));
-    else if (line.starts_with("steps ") && !file.sections.empty())
+    else if (line.starts_with("steps ") && has_programs)
       out.line(fmt::format("steps {}", steps));
     else
       out.line(line);
@@ -126,12 +142,16 @@ std::string sealed(std::string_view text) {
     place.seal = out.seal();
     places.push_back(place);
   }
-  const bool routes = !file.sections.empty() && file.sections.back().front().starts_with("routes ");
-  Shape shape;
-  shape.ranks = static_cast<Rank>(places.size()) - (routes ? 1 : 0);
+  std::vector<std::string> names;
+  for (const std::string& line : first_lines) {
+    const auto words = words_of(line);
+    const bool alone = words[0] == "routes" || words[0] == "symmetry";
+    names.push_back(alone ? std::string(words[0]) : fmt::format("section {}", names.size()));
+    if (!alone && words[0] != "section") names.back() = fmt::format("{} {}", words[0], words[1]);
+  }
   const std::uint64_t index = out.bytes();
   out.continue_from(header);
-  write_index(out, shape, places);
+  write_index(out, names, places);
   write_last_line(out, {out.lines() + 1, header_bytes, {index, out.bytes() - index}});
   for (const std::string_view line : file.after) out.line(line);
   return std::move(stream).str();

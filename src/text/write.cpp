@@ -5,6 +5,7 @@
 #include "colltopo/error.h"
 #include "text/ends.h"
 #include "text/section.h"
+#include "text/symmetry.h"
 
 namespace colltopo {
 
@@ -36,6 +37,32 @@ void require_writable(const Schedule& schedule) {
   }
 }
 
+ScheduleHeader header_of(const SymmetricSchedule& schedule) {
+  ScheduleHeader header;
+  header.name = schedule.name;
+  header.shape = schedule.shape;
+  header.steps = 1;
+  header.topology = schedule.topology;
+  header.topology_name = schedule.topology_name;
+  header.bound = schedule.bound;
+  header.proof = schedule.proof;
+  header.orbits = schedule.symmetry.orbits();
+  return header;
+}
+
+void require_writable(const SymmetricSchedule& schedule) {
+  const auto orbits = static_cast<std::size_t>(schedule.symmetry.orbits());
+  if (schedule.symmetry.hosts() != schedule.shape.ranks || schedule.splits.size() != orbits ||
+      schedule.paths.size() != orbits)
+    throw Error(fmt::format("schedule cannot be written: splits of {} and paths of {} orbits, expected {} of {} ranks",
+                            schedule.splits.size(), schedule.paths.size(), orbits, schedule.shape.ranks));
+  for (std::size_t orbit = 0; orbit < orbits; ++orbit) {
+    const Rank host = schedule.symmetry.representatives()[orbit];
+    if (const std::string fault = split_fault(schedule.shape, host, schedule.splits[orbit]); !fault.empty())
+      throw Error(fmt::format("schedule cannot be written: orbit {}: {}", orbit, fault));
+  }
+}
+
 // Writes by `write` a section chained to the header, and says where it lies.
 template <class Write>
 Place placed(SealedLines& out, Seal header, const Write& write) {
@@ -49,9 +76,11 @@ Place placed(SealedLines& out, Seal header, const Write& write) {
   return place;
 }
 
-void write_ends(SealedLines& out, const Shape& shape, Seal header, std::uint64_t header_bytes,
+void write_ends(SealedLines& out, const ScheduleHeader& header, Seal seal, std::uint64_t header_bytes,
                 const std::vector<Place>& places) {
-  const Place index = placed(out, header, [&] { write_index(out, shape, places); });
+  std::vector<std::string> names;
+  for (std::size_t section = 0; section < places.size(); ++section) names.push_back(section_name(header, section));
+  const Place index = placed(out, seal, [&] { write_index(out, names, places); });
   write_last_line(out, {out.lines() + 1, {0, header_bytes}, index.bytes});
 }
 
@@ -78,7 +107,7 @@ void write_schedule(std::ostream& stream, const Schedule& schedule) {
     places.push_back(placed(out, seal, [&] { write_section(out, program); }));
   }
   if (!schedule.routes.empty()) places.push_back(placed(out, seal, [&] { write_routes(out, schedule.routes); }));
-  write_ends(out, schedule.shape, seal, header_bytes, places);
+  write_ends(out, header, seal, header_bytes, places);
 }
 
 void write_parametric(std::ostream& stream, const ScheduleHeader& header) {
@@ -86,7 +115,23 @@ void write_parametric(std::ostream& stream, const ScheduleHeader& header) {
     throw Error("schedule cannot be written: no algorithm, expected one that makes the programs");
   SealedLines out(stream);
   write_head(out, header, false);
-  write_ends(out, header.shape, out.seal(), out.bytes(), {});
+  write_ends(out, header, out.seal(), out.bytes(), {});
+}
+
+void write_symmetric(std::ostream& stream, const SymmetricSchedule& schedule) {
+  const ScheduleHeader header = header_of(schedule);
+  require_writable(schedule);
+  SealedLines out(stream);
+  write_head(out, header, false);
+  const Seal seal = out.seal();
+  const std::uint64_t header_bytes = out.bytes();
+  std::vector<Place> places;
+  places.push_back(placed(out, seal, [&] { write_symmetry(out, schedule.symmetry); }));
+  for (std::int32_t orbit = 0; orbit < header.orbits; ++orbit)
+    places.push_back(placed(out, seal, [&] { write_targets(out, schedule, orbit); }));
+  for (std::int32_t orbit = 0; orbit < header.orbits; ++orbit)
+    places.push_back(placed(out, seal, [&] { write_paths(out, schedule, orbit); }));
+  write_ends(out, header, seal, header_bytes, places);
 }
 
 }  // namespace colltopo

@@ -688,6 +688,42 @@ routes() {
   "$colltopo" routes mcf.sched >again.sh && cmp -s mcf.sh again.sh || fail "routes are not repeatable"
 }
 
+symmetric() {
+  expect_json 'it["verified"] and it["orbits"] == 1 and it["gap_met"] and not it["layers_acyclic"]' \
+    generate mcf torus:4x4 --parametric -o torus.sched
+  expect 0 'layers +1, not free of cycles: for networks that drop packets' generate mcf torus:4x4 --parametric
+  expect 0 'layers +[0-9]+, each free of cycles' generate mcf hyperx:4x4 --parametric -o hyperx.sched
+  expect 0 'valid: mcf is alltoall on 16 ranks, free of deadlock; proved for 1 orbit of 16 ranks' verify torus.sched
+  expect 0 'moved by 16 automorphisms' verify hyperx.sched --on hyperx:4x4
+  expect 1 'a lossless network can deadlock' verify torus.sched --on torus:4x4
+  expect_json 'it["valid"] and it["properties"]["busiest_link_load"] == 8' verify torus.sched --on torus:4x4 --lossy
+  expect 1 'its routes are those of topology' verify torus.sched --on mesh:4x4 --lossy
+  # Written out whole it is the schedule that the ordinary proof proves, at the same cost.
+  expect 0 '' convert torus.sched --to text -o whole.sched
+  expect 0 'routes: 240 in 1 layer' verify whole.sched --on torus:4x4 --lossy
+  "$colltopo" cost torus.sched torus:4x4 --bytes 1K,1M >symmetric.cost
+  "$colltopo" cost whole.sched torus:4x4 --bytes 1K,1M | cmp -s - symmetric.cost || fail "costs differ"
+  "$colltopo" draw torus.sched --on torus:4x4 >symmetric.txt
+  "$colltopo" draw whole.sched --on torus:4x4 | cmp -s - symmetric.txt || fail "loads differ"
+  "$colltopo" routes torus.sched --host 5 >five.json
+  "$colltopo" routes whole.sched --host 5 | cmp -s - five.json || fail "routes of host 5 differ"
+  expect 0 '"target": "15"' routes torus.sched --host 5
+  expect_one_line 2 'torus:4x4 has no host of this name' routes torus.sched --host 16
+  expect 0 'verified +every lane follows its route' routes torus.sched -o torus.sh
+  # More ranks than are written out whole.
+  expect 0 'ranks +13824' generate mcf torus:24x24x24 --parametric -o large.sched
+  expect 0 '191089152 routes' verify large.sched --on torus:24x24x24 --lossy
+  expect_json 'it["messages"] == 191089152 and it["results"][0]["ratio"] < 1.01' cost large.sched torus:24x24x24 --bytes 1G
+  expect_one_line 2 '13824 ranks of a symmetric schedule; at most 2048 are written out whole' convert large.sched --to text
+  expect_one_line 2 'expected --segments 1' cost large.sched torus:24x24x24 --bytes 1K --segments 4
+  expect_one_line 2 'no symmetry that moves every host was found' generate mcf jellyfish:16:4 --parametric
+  expect_one_line 2 'expected mcf or an algorithm in closed form' generate sssp torus:4x4 --parametric
+  sed 's/^turn 4 order 4/turn 1 order 4/' torus.sched >bent.sched
+  expect_one_line 2 'bent.sched:1[0-9]: seal' verify bent.sched
+  "$colltopo" convert bent.sched --to text --reseal -o resealed.sched
+  expect_one_line 2 'is reached from the representatives twice' verify resealed.sched
+}
+
 rings() {
   expect 0 'maximum path length +2 hops' generate lr2 mesh:4/ranks:2
   for collective in allgather reduce_scatter allreduce; do

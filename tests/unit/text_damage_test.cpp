@@ -247,7 +247,7 @@ TEST(TextDamage, sealed_lines_with_wrong_words_are_named) {
       {"steps 2", "steps 3", "steps 3, expected 2, the largest step"},
       {"sections 4", "sections 5", "\"5\", expected a number in 3..4"},
       {"sections 4", "sections 2", "\"2\", expected a number in 3..4"},
-      {"sections 4", "sektions 4", "expected topology, bound, proof, sections or generate"},
+      {"sections 4", "sektions 4", "expected topology, bound, proof, sections, orbits or generate"},
       {"section 1 ops 1 scratch 2", "section 0 ops 1 scratch 2", "section of rank 0, expected the section of rank 1"},
       {"section 1 ops 1 scratch 2", "section 2 ops 1 scratch 2", "section of rank 2, expected the section of rank 1"},
       {"section 1 ops 1 scratch 2", "section 1 ops 1 scratch 1", "scratch 1, expected the 2 slots"},
