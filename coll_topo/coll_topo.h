@@ -93,7 +93,7 @@ typedef struct mca_coll_topo_module_t {
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
 
 /* More than colltopo has: what colltopo_settings() lists is checked against it at registration. */
-#define MCA_COLL_TOPO_MAX_SETTINGS 64
+#define MCA_COLL_TOPO_MAX_SETTINGS 256
 
 typedef struct mca_coll_topo_component_t {
     mca_coll_base_component_t super;

@@ -8,10 +8,8 @@
 
 #include "algorithms/hand_out.h"
 
-#include <fmt/format.h>
-
 #include "algorithms/binomial_tree.h"
-#include "algorithms/table.h"
+#include "algorithms/two_level.h"
 #include "colltopo/derive.h"
 #include "colltopo/groups.h"
 
@@ -61,24 +59,6 @@ Program along(const Shape& shape, Rank rank, const Branch& branch) {
 }
 
 Rank from_root(const Shape& shape, Rank place) { return (shape.root + place) % shape.ranks; }
-
-std::string refusal(const Shape& shape, const AlgorithmOptions& options) {
-  if (options.values.find("group") || !options.groups || options.groups->ranks() == shape.ranks) return "";
-  return fmt::format("groups are given for {} ranks, not for {}", options.groups->ranks(), shape.ranks);
-}
-
-/// Groups by number where one is given, else those of the placement; nobody shares a group where there are none.
-std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
-  const auto group = options.values.find("group");
-  if (!group && options.groups) return options.groups;
-  return std::make_shared<const Groups>(shape.ranks, group.value_or(1));
-}
-
-std::string description(const Shape& shape, const AlgorithmOptions& options) {
-  const auto groups = groups_of(shape, options);
-  return groups->equal() ? fmt::format("group={}", groups->largest())
-                         : fmt::format("groups={} up-to={}", groups->groups(), groups->largest());
-}
 
 Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups) {
   const Rank count = groups.groups(), root_group = groups.group_of(shape.root);
@@ -159,25 +139,8 @@ Program linear_hand_out(const Shape& shape, Rank rank) {
   return along(shape, rank, branch);
 }
 
-Algorithm two_level_algorithm() {
-  return {
-      .name = "two-level",
-      .about = "binomial trees between groups and within each: every shard crosses between groups once",
-      .collectives = {Collective::gather, Collective::scatter},
-      .refusal = refusal,
-      .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
-      .program =
-          [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-            return along(shape, rank, two_level_branch(shape, rank, *groups_of(shape, options)));
-          },
-      .steps =
-          [](const Shape& shape, const AlgorithmOptions& options) {
-            const auto groups = groups_of(shape, options);
-            return BinomialTree(groups->groups(), 0).steps() + BinomialTree(groups->largest(), 0).steps();
-          },
-      .describe = description,
-      .properties = [](const Shape&, const AlgorithmOptions&) { return Properties{.in_place = true}; },
-  };
+Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups) {
+  return along(shape, rank, two_level_branch(shape, rank, groups));
 }
 
 }  // namespace colltopo

@@ -79,7 +79,9 @@ Rank largest_power_of_two_in(Rank ranks) {
   return power;
 }
 
-Program allreduce(const Shape& shape, Rank rank) {
+}  // namespace
+
+Program recursive_doubling_allreduce(const Shape& shape, Rank rank) {
   const Rank power = largest_power_of_two_in(shape.ranks), folded = shape.ranks - power;
   const auto rank_of = [&](Rank acting) { return acting < folded ? 2 * acting : acting + folded; };
   const bool in_pair = rank < 2 * folded;
@@ -104,7 +106,12 @@ Program allreduce(const Shape& shape, Rank rank) {
   return std::move(doubling.program).build();
 }
 
-}  // namespace
+Step recursive_doubling_allreduce_steps(Rank ranks) {
+  const Rank power = largest_power_of_two_in(ranks);
+  Step steps = ranks > power ? 2 : 0;
+  for (Rank bit = 1; bit < power; bit *= 2) ++steps;
+  return steps;
+}
 
 Program recursive_doubling_allgather(const Shape& shape, Rank rank) {
   ProgramBuilder program(shape, rank);
@@ -138,15 +145,10 @@ Algorithm recursive_doubling_algorithm() {
       .program =
           [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
             return shape.collective == Collective::allgather ? recursive_doubling_allgather(shape, rank)
-                                                             : allreduce(shape, rank);
+                                                             : recursive_doubling_allreduce(shape, rank);
           },
-      .steps =
-          [](const Shape& shape, const AlgorithmOptions&) {
-            const Rank power = largest_power_of_two_in(shape.ranks);
-            Step steps = shape.ranks > power ? 2 : 0;
-            for (Rank bit = 1; bit < power; bit *= 2) ++steps;
-            return steps;
-          },
+      .steps = [](const Shape& shape,
+                  const AlgorithmOptions&) { return recursive_doubling_allreduce_steps(shape.ranks); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties =
           [](const Shape& shape, const AlgorithmOptions&) {

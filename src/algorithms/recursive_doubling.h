@@ -8,4 +8,8 @@ namespace colltopo {
 /// A power of two of ranks.
 Program recursive_doubling_allgather(const Shape& shape, Rank rank);
 
+/// Any number of ranks; whole vectors, in the order of ranks.
+Program recursive_doubling_allreduce(const Shape& shape, Rank rank);
+Step recursive_doubling_allreduce_steps(Rank ranks);
+
 }  // namespace colltopo

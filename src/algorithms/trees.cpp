@@ -4,6 +4,7 @@
 // subtree its own stretch of chunks, then a ring passes the chunks on to those that lack them; nobody gets a chunk
 // twice, so that reversed both are reduces to the root.
 
+#include "algorithms/trees.h"
 #include "algorithms/binomial_tree.h"
 #include "algorithms/hand_out.h"
 #include "algorithms/properties.h"
@@ -31,6 +32,8 @@ class Tree : public BinomialTree {
 Shape bcast_shape(const Shape& shape) { return {Collective::bcast, shape.ranks, shape.chunks, shape.root}; }
 
 Buffer held(const Tree& tree) { return tree.place() == 0 ? Buffer::input : Buffer::output; }
+
+}  // namespace
 
 Program binomial_bcast(const Shape& shape, Rank rank) {
   const Tree tree(shape, rank);
@@ -67,7 +70,12 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
   return std::move(program).build();
 }
 
-Step steps_both(const Shape& shape) { return Tree(shape, shape.root).steps() + shape.ranks - 1; }
+Step binomial_bcast_steps(Rank ranks) { return BinomialTree(ranks, 0).steps(); }
+Step scatter_allgather_bcast_steps(Rank ranks) { return BinomialTree(ranks, 0).steps() + ranks - 1; }
+
+namespace {
+
+Step steps_both(const Shape& shape) { return scatter_allgather_bcast_steps(shape.ranks); }
 
 Program bcast_or_reduce(const Shape& shape, const Program& bcast, Step steps) {
   return reduces(shape.collective) ? reduce_from(bcast, steps) : bcast;

@@ -1,0 +1,15 @@
+// Broadcasts from a root, whose reversals are reduces.
+#pragma once
+
+#include "colltopo/program.h"
+
+namespace colltopo {
+
+/// Of a bcast's shape. The vector whole.
+Program binomial_bcast(const Shape& shape, Rank rank);
+/// A chunk per rank, by tree and ring.
+Program scatter_allgather_bcast(const Shape& shape, Rank rank);
+Step binomial_bcast_steps(Rank ranks);
+Step scatter_allgather_bcast_steps(Rank ranks);
+
+}  // namespace colltopo

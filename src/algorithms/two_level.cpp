@@ -1,0 +1,142 @@
+// The row of two levels: groups are those of the placement, or of a number of consecutive ranks.
+
+#include "algorithms/two_level.h"
+
+#include <fmt/format.h>
+
+#include "algorithms/binomial_tree.h"
+#include "algorithms/from_allgather.h"
+#include "algorithms/properties.h"
+#include "algorithms/table.h"
+
+namespace colltopo {
+
+namespace {
+
+constexpr int k_most = 65536;
+
+std::string refusal(const Shape& shape, const AlgorithmOptions& options) {
+  if (options.values.find("group") || !options.groups || options.groups->ranks() == shape.ranks) return "";
+  return fmt::format("groups are given for {} ranks, not for {}", options.groups->ranks(), shape.ranks);
+}
+
+/// Groups by number where one is given, else those of the placement; nobody shares a group where there are none.
+std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
+  const auto group = options.values.find("group");
+  if (!group && options.groups) return options.groups;
+  return std::make_shared<const Groups>(shape.ranks, group.value_or(1));
+}
+
+bool hands_out(Collective collective) { return !row(collective).made_of_trees(); }
+bool of_vector(Collective collective) { return collective == Collective::bcast || collective == Collective::reduce; }
+
+Leaders leaders_of(const Groups& groups, const AlgorithmOptions& options) {
+  const int leaders = options.values.value_or("leaders", 0);
+  return {groups, leaders == 0 ? groups.largest() : leaders};
+}
+
+// All-reduces of one leader pass whole vectors.
+bool passes_whole(const Shape& shape, const AlgorithmOptions& options) {
+  return shape.collective == Collective::allreduce && options.values.value_or("leaders", 0) == 1;
+}
+
+Chunk slices_of(const Shape& shape, const AlgorithmOptions& options) {
+  return passes_whole(shape, options) ? 1 : options.values.value_or("slices", 1);
+}
+
+Chunk chunks(const Shape& shape, const AlgorithmOptions& options) {
+  if (hands_out(shape.collective)) return 1;
+  const auto groups = groups_of(shape, options);
+  return of_vector(shape.collective) ? two_level_bcast_chunks(leaders_of(*groups, options)) : slices_of(shape, options);
+}
+
+Step steps(const Shape& shape, const AlgorithmOptions& options) {
+  const auto groups = groups_of(shape, options);
+  if (hands_out(shape.collective))
+    return BinomialTree(groups->groups(), 0).steps() + BinomialTree(groups->largest(), 0).steps();
+  if (passes_whole(shape, options)) return two_level_allreduce_steps(*groups);
+  const Leaders leaders = leaders_of(*groups, options);
+  if (of_vector(shape.collective)) return two_level_bcast_steps(leaders);
+  return steps_from_allgather(shape.collective, two_level_allgather_steps(leaders, slices_of(shape, options)));
+}
+
+Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
+  const auto groups = groups_of(shape, options);
+  if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups);
+  if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, *groups);
+  const Leaders leaders = leaders_of(*groups, options);
+  if (of_vector(shape.collective)) {
+    const Program bcast = two_level_bcast({Collective::bcast, shape.ranks, shape.chunks, shape.root}, rank, leaders);
+    return reduces(shape.collective) ? reduce_from(bcast, two_level_bcast_steps(leaders)) : bcast;
+  }
+  return from_allgather(shape.collective, two_level_allgather(allgather_shape(shape), rank, leaders),
+                        two_level_allgather_steps(leaders, shape.chunks));
+}
+
+std::string description(const Shape& shape, const AlgorithmOptions& options) {
+  const auto groups = groups_of(shape, options);
+  std::string text = groups->equal() ? fmt::format("group={}", groups->largest())
+                                     : fmt::format("groups={} up-to={}", groups->groups(), groups->largest());
+  if (hands_out(shape.collective)) return text;
+  text += fmt::format(" leaders={}", leaders_of(*groups, options).classes());
+  if (!of_vector(shape.collective) && slices_of(shape, options) > 1)
+    text += fmt::format(" slices={}", slices_of(shape, options));
+  return text;
+}
+
+Properties properties(const Shape& shape, const AlgorithmOptions& options) {
+  return hands_out(shape.collective) ? Properties{.in_place = true} : properties_of_derived(shape, options);
+}
+
+// One leader for small sizes, all ranks for large ones, in slices for the largest.
+std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOptions& given) {
+  const auto groups = groups_of(shape, given);
+  std::vector<AlgorithmOptions> all;
+  const bool levels = groups->groups() > 1 && groups->largest() > 1 && !hands_out(shape.collective);
+  const bool cuts = levels && !of_vector(shape.collective) && !given.values.find("slices");
+  std::vector<int> leaders = {given.values.value_or("leaders", 0)};
+  if (levels && !given.values.find("leaders")) leaders = {1, 0};
+  for (const int count : leaders)
+    for (const int slices : cuts&& count != 1 ? std::vector{1, 4} : std::vector{given.values.value_or("slices", 1)}) {
+      all.push_back(given);
+      if (levels) all.back().values.set("leaders", count);
+      if (cuts) all.back().values.set("slices", slices);
+    }
+  return all;
+}
+
+}  // namespace
+
+Algorithm two_level_algorithm() {
+  return {
+      .name = "two-level",
+      .about = "an algorithm between groups and one within each: what can cross once crosses between groups once",
+      .collectives = {Collective::gather, Collective::scatter, Collective::allgather, Collective::reduce_scatter,
+                      Collective::allreduce, Collective::bcast, Collective::reduce},
+      .options = {{.name = "group",
+                   .least = 1,
+                   .most = 1 << 24,
+                   .about = "consecutive ranks per group; the last may have fewer",
+                   .otherwise = "the ranks of a node",
+                   .per_collective = false},
+                  {.name = "leaders",
+                   .least = 0,
+                   .most = k_most,
+                   .about = "ranks of a group that two-level uses between groups; 0: all",
+                   .otherwise = "chosen by size"},
+                  {.name = "slices",
+                   .least = 1,
+                   .most = 64,
+                   .about = "parts of a shard that follow each other through the levels of two-level",
+                   .otherwise = "1, or 4 where that is cheaper"}},
+      .refusal = refusal,
+      .chunks = chunks,
+      .program = program,
+      .steps = steps,
+      .describe = description,
+      .properties = properties,
+      .variants = variants,
+  };
+}
+
+}  // namespace colltopo
