@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,12 @@ namespace colltopo {
 /// A schedule whose lane numbers are the planes of its routes: a sender that has an address of every host per plane
 /// needs to know nothing else. Routes of a pair that are the same become one. Without routes: unchanged.
 Schedule with_planes_as_lanes(Schedule schedule, const Topology& topology);
+
+/// The same for schedules that a network is to carry side by side, with one set of tables: a route that several of them
+/// have is in one plane.
+std::vector<Schedule> with_shared_planes(std::vector<Schedule> schedules, const Topology& topology);
+/// The routes of such schedules together, without programs: what forwarding_tables() takes.
+Schedule routes_of_all(std::span<const Schedule> schedules);
 
 /// One more than the largest lane.
 std::int32_t planes_in(const std::vector<Route>& routes);

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "colltopo/choice.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/placement.h"
 #include "comm/agreement.h"
+#include "comm/folder_choices.h"
 #include "comm/settings.h"
 
 namespace colltopo {
@@ -27,26 +29,41 @@ class FiledSchedules {
   /// What place() found, for ranks to compare.
   std::string placement_text() const;
 
+  /// Whether folders are asked at all: the same on all ranks.
+  bool looks() const { return asked_ != "none" && (!asked_.empty() || !topology_.empty()); }
+  /// Of the ranks on the network; empty when they could not be placed.
+  const std::string& fingerprint();
+  /// Endpoints of our own, each with a route of its own.
+  Lane lanes() const { return lanes_; }
+
   /// What rank 0 should say, if anything: each thing once.
   struct Remark {
     int level = 1;
     std::string line;
   };
-  /// The file for a collective with a root (a rank); "" when there is none. Collective: rank 0 looks and tells.
-  const std::string& path(Collective collective, Rank root, const Agreement& agreement, std::vector<Remark>* remarks);
+  /// Who serves a call by the folders, and the sizes for which the answer stays.
+  struct Found {
+    std::string choice;  // as in a rules file; empty: they do not say
+    std::size_t from = 0, to = k_any_bytes;
+    bool any_root = true;
+  };
+  /// Collective at a collective's first call: rank 0 looks and tells.
+  Found find(const Request& request, const Agreement& agreement, std::vector<Remark>* remarks);
   /// A file that turned out to be of no use: not asked for again.
-  void forget(Collective collective, Rank root) { paths_[{collective, root}].clear(); }
+  void forget(Collective collective, const std::string& choice);
 
  private:
-  std::string look(Collective collective, Rank root, std::vector<Remark>* remarks) const;
+  std::vector<FolderChoice> look(Collective collective, std::vector<Remark>* remarks);
 
-  std::string folders_, topology_;
+  std::string asked_, topology_;  // the settings
+  std::size_t from_bytes_ = 0;
+  Lane lanes_ = 0;
   Rank rank_ = 0, ranks_ = 0;
   std::shared_ptr<const Topology> network_;
   RankPlaces places_;
-  std::string hindrance_;    // why the ranks have no places
-  std::string fingerprint_;  // of the ranks on the network
-  std::map<std::pair<Collective, Rank>, std::string> paths_;
+  std::string hindrance_;  // why the ranks have no places
+  std::string fingerprint_;
+  std::map<Collective, std::vector<FolderChoice>> choices_;
 };
 
 }  // namespace colltopo

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -79,7 +80,8 @@ void read_messages(const Place& communicator, const Rule& common, std::vector<Ru
     rule.most_bytes = at.number("msg_size_max", k_inf, k_inf);
     rule.segment_bytes = at.number("seg_size", 0, k_inf);
     if (!at.value.contains("alg")) at.fault("has no 'alg'");
-    rule.choice = forced_from(at.path + ".alg", rule.collective, at.text("alg", ""));
+    rule.text = at.text("alg", "");
+    rule.choice = forced_from(at.path + ".alg", rule.collective, rule.text);
     rules.push_back(std::move(rule));
   }
 }
@@ -89,14 +91,25 @@ void read_communicators(const Place& list, Collective collective, std::vector<Ru
   constexpr std::size_t k_most_ranks = std::numeric_limits<Rank>::max();
   for (std::size_t i = 0; i < list.value.size(); ++i) {
     const Place at = list.item(i);
-    at.require_object({"comm_size_min", "comm_size_max", "comm_rank_distribution", "topology", "rules"});
+    at.require_object({"comm_size_min", "comm_size_max", "comm_rank_distribution", "topology", "lanes", "rules"});
     Rule common;
     common.collective = collective;
     common.least_ranks = static_cast<Rank>(at.number("comm_size_min", 0, k_most_ranks));
     common.most_ranks = static_cast<Rank>(at.number("comm_size_max", k_most_ranks, k_most_ranks));
     common.distribution = distribution_from(at);
     common.topology = at.text("topology", "");
+    common.lanes = static_cast<Lane>(at.number("lanes", 0, k_most_ranks));
     read_messages(at, common, rules);
+  }
+}
+
+// Rules travel with their files: a relative path is first looked for beside them.
+void find_files(const std::string& path, std::vector<Rule>& rules) {
+  std::error_code error;
+  for (Rule& rule : rules) {
+    if (rule.choice.kind != Forced::Kind::file || std::filesystem::path(rule.choice.path).is_absolute()) continue;
+    const std::filesystem::path beside = std::filesystem::path(path).parent_path() / rule.choice.path;
+    if (std::filesystem::exists(beside, error)) rule.choice.path = beside.string();
   }
 }
 
@@ -144,18 +157,23 @@ Rules Rules::read(const std::string& path) {
     }
     read_communicators(collectives.member(key), *collective, rules.rules_);
   }
+  find_files(path, rules.rules_);
   return rules;
+}
+
+bool Rules::fits(const Rule& rule, const RuleQuery& query) {
+  const bool lies = rule.distribution == Distribution::any ||
+                    (rule.distribution == Distribution::one_per_node ? query.one_per_node : query.single_node);
+  const bool there = rule.topology.empty() || rule.topology == query.topology || rule.topology == query.fingerprint;
+  return rule.collective == query.collective && lies && there && query.ranks >= rule.least_ranks &&
+         query.ranks <= rule.most_ranks && query.lanes >= rule.lanes;
 }
 
 const Rule* Rules::match(const RuleQuery& query) const {
   // What not all ranks know cannot decide.
   const bool sized = row(query.collective).sizes != Sizes::of_messages;
   const auto found = std::ranges::find_if(rules_, [&](const Rule& rule) {
-    const bool lies = rule.distribution == Distribution::any ||
-                      (rule.distribution == Distribution::one_per_node ? query.one_per_node : query.single_node);
-    return rule.collective == query.collective && lies && query.ranks >= rule.least_ranks &&
-           query.ranks <= rule.most_ranks && (rule.topology.empty() || rule.topology == query.topology) &&
-           (!sized || (query.bytes >= rule.least_bytes && query.bytes <= rule.most_bytes));
+    return fits(rule, query) && (!sized || (query.bytes >= rule.least_bytes && query.bytes <= rule.most_bytes));
   });
   return found == rules_.end() ? nullptr : &*found;
 }

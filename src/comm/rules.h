@@ -19,9 +19,11 @@ struct Rule {
   Collective collective = Collective::alltoall;
   Rank least_ranks = 0, most_ranks = 0;
   Distribution distribution = Distribution::any;
-  std::string topology;  // empty: any
+  std::string topology;  // the setting, or a fingerprint; empty: any
+  Lane lanes = 0;        // that the communicator must have at least
   std::size_t least_bytes = 0, most_bytes = 0;
   Forced choice;
+  std::string text;               // what the choice was made of: the value of `alg`
   std::size_t segment_bytes = 0;  // 0: the setting's
   std::string place;              // "rules.json: collectives.alltoall[0].rules[1]"
 };
@@ -31,17 +33,22 @@ struct RuleQuery {
   Collective collective = Collective::alltoall;
   Rank ranks = 0;
   bool one_per_node = false, single_node = false;
-  std::string topology;   // the setting; empty: none
-  std::size_t bytes = 0;  // as Request::bytes
+  std::string topology;          // the setting; empty: none
+  std::size_t bytes = 0;         // as Request::bytes
+  std::string fingerprint = {};  // of the ranks on the network; empty: not known
+  Lane lanes = 0;                // endpoints of its own with routes of their own
 };
 
 class Rules {
  public:
-  /// Throws Error: "FILE: place in it: fact, expectation".
+  /// A schedule file that lies in the folder of the rules may be named without it. Throws Error: "FILE: place in it:
+  /// fact, expectation".
   static Rules read(const std::string& path);
 
   /// The first rule that fits; null: none.
   const Rule* match(const RuleQuery& query) const;
+  /// Whether the rule is for the communicator and collective of the query, whatever its bytes.
+  static bool fits(const Rule& rule, const RuleQuery& query);
   const std::vector<Rule>& all() const { return rules_; }
   /// Of the file's text, for comparing ranks; not negative.
   long long checksum() const { return checksum_; }

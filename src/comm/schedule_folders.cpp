@@ -15,18 +15,8 @@ namespace colltopo {
 
 namespace {
 
-struct Filed {
-  std::string path;
-  ScheduleKey key;
-};
-
-struct Folder {
-  std::vector<Filed> files;
-  std::vector<std::string> faults;
-};
-
-Folder read_folder(const std::string& path) {
-  Folder folder;
+ScheduleFolder read_folder(const std::string& path) {
+  ScheduleFolder folder;
   std::vector<std::string> paths;
   std::error_code error;
   for (auto at = std::filesystem::directory_iterator(path, error);
@@ -40,15 +30,14 @@ Folder read_folder(const std::string& path) {
     } catch (const std::exception& fault) {
       folder.faults.push_back(fmt::format("{}; it is passed over", fault.what()));
     }
+  const std::string rules = path + "/rules.json";
+  if (!std::filesystem::exists(rules, error)) return folder;
+  try {
+    folder.rules = Rules::read(rules);
+  } catch (const std::exception& fault) {
+    folder.faults.push_back(fmt::format("{}; it is passed over", fault.what()));
+  }
   return folder;
-}
-
-const Folder& folder_at(const std::string& path) {
-  static auto* const mutex = new std::mutex;
-  static auto* const folders = new std::map<std::string, Folder>;
-  const std::lock_guard lock(*mutex);
-  const auto found = folders->find(path);
-  return found != folders->end() ? found->second : folders->emplace(path, read_folder(path)).first->second;
 }
 
 bool fits(const ScheduleKey& file, const ScheduleKey& wanted) {
@@ -58,14 +47,23 @@ bool fits(const ScheduleKey& file, const ScheduleKey& wanted) {
 
 }  // namespace
 
+const ScheduleFolder& schedule_folder(const std::string& path) {
+  static auto* const mutex = new std::mutex;
+  static auto* const folders = new std::map<std::string, ScheduleFolder>;
+  const std::lock_guard lock(*mutex);
+  const auto found = folders->find(path);
+  return found != folders->end() ? found->second : folders->emplace(path, read_folder(path)).first->second;
+}
+
 std::string schedule_in(const std::string& folders, const ScheduleKey& key, std::vector<std::string>* faults) {
   std::istringstream paths(folders);
   std::string best;
   for (std::string path; std::getline(paths, path, ':');) {
     if (path.empty()) continue;
-    const Folder& folder = folder_at(path);
+    const ScheduleFolder& folder = schedule_folder(path);
     faults->insert(faults->end(), folder.faults.begin(), folder.faults.end());
-    const auto found = std::ranges::find_if(folder.files, [&](const Filed& file) { return fits(file.key, key); });
+    const auto found =
+        std::ranges::find_if(folder.files, [&](const FiledSchedule& file) { return fits(file.key, key); });
     if (best.empty() && found != folder.files.end()) best = found->path;
   }
   return best;

@@ -1,10 +1,12 @@
-// Folders of schedule files: which of them serves a collective on a given network.
+// Folders of schedule files: what is in them, read once per process.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "colltopo/shape.h"
+#include "comm/rules.h"
 
 namespace colltopo {
 
@@ -16,8 +18,22 @@ struct ScheduleKey {
   std::string topology;  // fingerprint
 };
 
-/// The first file, in the order of `folders` ("a:b") and then of names, whose header fits; "" if none. Every `.sched`
-/// file's header is read once per process and folder; files that cannot be read are passed over and named in *faults.
+struct FiledSchedule {
+  std::string path;
+  ScheduleKey key;
+};
+
+struct ScheduleFolder {
+  std::vector<FiledSchedule> files;  // by name
+  std::optional<Rules> rules;        // of its rules.json
+  std::vector<std::string> faults;   // files that cannot be read, and are passed over
+};
+
+/// Every `.sched` file's header, and the rules.
+const ScheduleFolder& schedule_folder(const std::string& path);
+
+/// The first file, in the order of `folders` ("a:b") and then of names, whose header fits; "" if none. *faults: of all
+/// folders.
 std::string schedule_in(const std::string& folders, const ScheduleKey& key, std::vector<std::string>* faults);
 
 }  // namespace colltopo

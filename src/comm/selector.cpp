@@ -148,6 +148,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
     options_.groups = grouped(group_of);
   }
   fit_topology();
+  if (rules_) rules_fingerprint_ = filed_.fingerprint();
   chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_}, settings_.machine, options_, settings_.values);
   return true;
 }
@@ -197,13 +198,12 @@ void Selector::fit_topology() {
 const Rule* Selector::matching_rule(const Request& request) const {
   if (!rules_) return nullptr;
   return rules_->match({request.collective, ranks_, chooser_->ranks_per_node() == 1, chooser_->nodes() == 1,
-                        settings_.topology, request.bytes});
+                        settings_.topology, request.bytes, rules_fingerprint_, filed_.lanes()});
 }
 
 const Decision& Selector::decide(const Request& request) {
   const Rule* const rule = matching_rule(request);
-  const bool filed =
-      !settings_.schedules.empty() && (!is_sized(request) || request.bytes >= settings_.schedules_from_bytes);
+  const bool filed = filed_.looks();
   const int properties = reduces(request.collective) ? op_properties(request) : 0;
   auto& all = kept_[index_of(request.collective)];
   const auto found = std::ranges::find_if(all, [&](const auto& kept) {
@@ -235,8 +235,11 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   if (forced.kind != Forced::Kind::automatic) return by(forced, "parameter");
   if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return by(rule->choice, rule->place);
   if (filed) {
-    kept.root = root;
-    if (auto decision = decided_by_folder(request)) {
+    const FiledSchedules::Found found = found_in_folders(request);
+    if (!found.any_root) kept.root = root;
+    kept.from = found.from;
+    kept.to = found.to;
+    if (auto decision = decided_by_folder(found.choice, request)) {
       kept.decision = *std::move(decision);
       return kept;
     }
@@ -248,8 +251,8 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   }
   const Choice& chosen = chooser_->choose(of_schedules(request));
   say_prediction(request, chosen, "model");
-  kept.from = chosen.from;
-  kept.to = chosen.to;
+  kept.from = std::max(kept.from, chosen.from);
+  kept.to = std::min(kept.to, chosen.to);
   kept.decision = {chosen.algorithm, nullptr, chosen.options, chosen.name};
   return kept;
 }
@@ -270,17 +273,40 @@ Decision Selector::decided_by(const Forced& choice, const std::string& source, c
   return {chosen.algorithm, nullptr, chosen.options, chosen.name};
 }
 
-std::optional<Decision> Selector::decided_by_folder(const Request& request) {
+FiledSchedules::Found Selector::found_in_folders(const Request& request) {
   std::vector<FiledSchedules::Remark> remarks;
-  const Collective collective = scheduled(request.collective);
-  const std::string path = filed_.path(collective, request.root, agreement_, &remarks);
+  // Where ranks do not know each other's sizes, it is the schedule for large ones, whatever the call.
+  Request asked = of_schedules(request);
+  if (!is_sized(request)) asked.bytes = k_any_bytes - 1;
+  FiledSchedules::Found found = filed_.find(asked, agreement_, &remarks);
+  if (!is_sized(request)) found.from = 0, found.to = k_any_bytes;
   for (const FiledSchedules::Remark& remark : remarks) voice_.say(remark.level, remark.line);
-  if (path.empty()) return std::nullopt;
+  return found;
+}
+
+// What a folder says is no command: where it cannot serve a call, the model decides.
+std::optional<Decision> Selector::decided_by_folder(const std::string& choice, const Request& request) {
+  const Forced told = forced_from("rules of a folder", scheduled(request.collective), choice);
+  if (told.kind == Forced::Kind::automatic) return std::nullopt;
+  if (told.kind == Forced::Kind::file) return decided_by_folders_file(told.path, request);
+  if (told.kind == Forced::Kind::fallback) {
+    if (!request.fallback_allowed) return std::nullopt;
+    say_decision(request, "fallback", "rules of a folder");
+    return Decision{nullptr, nullptr, {}, "fallback"};
+  }
+  const Choice& chosen = chooser_->price(*told.algorithm, told.over(options_), of_schedules(request));
+  if (!chosen.excluded.empty()) return std::nullopt;
+  say_prediction(request, chosen, "rules of a folder");
+  return Decision{chosen.algorithm, nullptr, chosen.options, chosen.name};
+}
+
+std::optional<Decision> Selector::decided_by_folders_file(const std::string& path, const Request& request) {
+  const Collective collective = scheduled(request.collective);
   std::string fault;
   const auto loaded = files_.load(path, {collective, rank_, ranks_, filed_.places().rank_at}, agreement_, &fault);
   if (loaded == nullptr) {
     if (!fault.empty()) voice_.say(0, fmt::format("{}: {}; the model decides", name(request.collective), fault));
-    filed_.forget(collective, request.root);
+    filed_.forget(collective, "file:" + path);
     return std::nullopt;
   }
   if (const std::string unfit = unfit_for(*loaded, request); !unfit.empty()) {

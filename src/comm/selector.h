@@ -71,7 +71,7 @@ class Selector {
   /// A decision, and the calls that it is for.
   struct Kept {
     const Rule* rule = nullptr;  // that sent them there
-    bool filed = false;          // large enough for folders
+    bool filed = false;          // folders are asked
     bool fallback_allowed = true;
     int op_properties = 0;
     Rank root = -1;  // -1: any
@@ -84,7 +84,9 @@ class Selector {
   void fit_topology();
   Kept decided(const Request& request, const Rule* rule, bool filed);
   Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
-  std::optional<Decision> decided_by_folder(const Request& request);
+  FiledSchedules::Found found_in_folders(const Request& request);
+  std::optional<Decision> decided_by_folder(const std::string& choice, const Request& request);
+  std::optional<Decision> decided_by_folders_file(const std::string& path, const Request& request);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
   Decision default_of_messages() const;
   const Rule* matching_rule(const Request& request) const;
@@ -104,6 +106,7 @@ class Selector {
   ScheduleFiles files_;
   FiledSchedules filed_;
   std::optional<Rules> rules_;
+  std::string rules_fingerprint_;  // that they may name
   std::array<std::vector<std::unique_ptr<Kept>>, k_calls> kept_;
 };
 

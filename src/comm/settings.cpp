@@ -143,7 +143,9 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view, std::string_view v) {
          s.hosts = v.empty() ? std::vector<std::string>{} : listed_hosts(std::string(v));
        }},
-      {{"schedules", "", "folders of schedule files, separated by colons; found by topology and placement of ranks"},
+      {{"schedules", "",
+        "folders of schedule files, separated by colons; found by topology and placement of ranks; empty: folders that "
+        "colltopo prepare made, beside the topology or in the standard places; none: no folder"},
        [](Settings& s, std::string_view, std::string_view v) { s.schedules = v; }},
       {{"schedules_from_bytes", "1K", "smaller shards (vectors) are left to the model, whatever schedules there are"},
        [](Settings& s, std::string_view n, std::string_view v) { s.schedules_from_bytes = byte_count(n, v); }},

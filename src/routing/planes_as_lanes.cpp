@@ -1,5 +1,6 @@
 // Other lane numbers for a schedule: those of the planes that its routes fit into.
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "colltopo/forwarding.h"
@@ -45,6 +46,23 @@ Program with_lanes(const Program& program, const LaneNumbers& lanes) {
   return std::move(builder).build();
 }
 
+/// The schedule with the plane of each of its routes as its lane; routes of a pair that are then the same become one.
+Schedule relabelled(Schedule schedule, const std::vector<std::int32_t>& planes) {
+  const LaneNumbers lanes(schedule.routes, planes, schedule.shape.ranks);
+  for (Program& program : schedule.programs) program = with_lanes(program, lanes);
+  for (std::size_t i = 0; i < planes.size(); ++i) schedule.routes[i].lane = planes[i];
+  const auto key = [](const Route& route) { return std::tuple(route.source, route.target, route.lane); };
+  std::ranges::stable_sort(schedule.routes, {}, key);
+  const auto same = [&](const Route& a, const Route& b) { return key(a) == key(b); };
+  schedule.routes.erase(std::unique(schedule.routes.begin(), schedule.routes.end(), same), schedule.routes.end());
+  return schedule;
+}
+
+/// By their links, which say where a route begins and ends.
+bool links_before(std::span<const LinkId> a, std::span<const LinkId> b) {
+  return std::ranges::lexicographical_compare(a, b);
+}
+
 }  // namespace
 
 std::int32_t planes_in(const std::vector<Route>& routes) {
@@ -54,20 +72,55 @@ std::int32_t planes_in(const std::vector<Route>& routes) {
 }
 
 Schedule with_planes_as_lanes(Schedule schedule, const Topology& topology) {
-  if (schedule.routes.empty()) return schedule;
-  std::vector<std::span<const LinkId>> links;
-  links.reserve(schedule.routes.size());
-  for (const Route& route : schedule.routes) links.emplace_back(route.links);
-  const std::vector<std::int32_t> planes = planes_of(topology, RouteLinks(links));
-  const LaneNumbers lanes(schedule.routes, planes, schedule.shape.ranks);
-  for (Program& program : schedule.programs) program = with_lanes(program, lanes);
+  std::vector<Schedule> one;
+  one.push_back(std::move(schedule));
+  return std::move(with_shared_planes(std::move(one), topology).front());
+}
 
-  for (std::size_t i = 0; i < planes.size(); ++i) schedule.routes[i].lane = planes[i];
-  const auto key = [](const Route& route) { return std::tuple(route.source, route.target, route.lane); };
-  std::ranges::stable_sort(schedule.routes, {}, key);
+std::vector<Schedule> with_shared_planes(std::vector<Schedule> schedules, const Topology& topology) {
+  // Distinct routes, those of the first schedule in their order, so that one schedule gets the planes it has alone.
+  std::vector<std::span<const LinkId>> links;
+  std::vector<std::vector<std::size_t>> places(schedules.size());  // [schedule][route] into links
+  std::vector<std::size_t> sorted;                                 // places by links, of the schedules before
+  for (std::size_t s = 0; s < schedules.size(); ++s) {
+    const std::size_t before = links.size();
+    for (const Route& route : schedules[s].routes) {
+      const auto known = std::ranges::lower_bound(sorted, std::span<const LinkId>(route.links), links_before,
+                                                  [&](std::size_t place) { return links[place]; });
+      const bool is_known = known != sorted.end() && std::ranges::equal(links[*known], route.links);
+      places[s].push_back(is_known ? *known : links.size());
+      if (!is_known) links.emplace_back(route.links);
+    }
+    if (s + 1 == schedules.size()) break;
+    for (std::size_t place = before; place < links.size(); ++place) sorted.push_back(place);
+    std::ranges::stable_sort(sorted, links_before, [&](std::size_t place) { return links[place]; });
+  }
+  if (links.empty()) return schedules;
+  const std::vector<std::int32_t> planes = planes_of(topology, RouteLinks(links));
+  for (std::size_t s = 0; s < schedules.size(); ++s) {
+    if (schedules[s].routes.empty()) continue;
+    std::vector<std::int32_t> own;
+    own.reserve(places[s].size());
+    for (const std::size_t place : places[s]) own.push_back(planes[place]);
+    schedules[s] = relabelled(std::move(schedules[s]), own);
+  }
+  return schedules;
+}
+
+Schedule routes_of_all(std::span<const Schedule> schedules) {
+  Schedule all;
+  for (const Schedule& schedule : schedules) {
+    if (schedule.routes.empty()) continue;
+    if (all.routes.empty()) all.shape = schedule.shape, all.topology = schedule.topology;
+    all.topology_name = schedule.topology_name;
+    all.name += (all.name.empty() ? "" : " ") + schedule.name;
+    all.routes.insert(all.routes.end(), schedule.routes.begin(), schedule.routes.end());
+  }
+  const auto key = [](const Route& route) { return std::tie(route.source, route.target, route.lane, route.links); };
+  std::ranges::sort(all.routes, [&](const Route& a, const Route& b) { return key(a) < key(b); });
   const auto same = [&](const Route& a, const Route& b) { return key(a) == key(b); };
-  schedule.routes.erase(std::unique(schedule.routes.begin(), schedule.routes.end(), same), schedule.routes.end());
-  return schedule;
+  all.routes.erase(std::unique(all.routes.begin(), all.routes.end(), same), all.routes.end());
+  return all;
 }
 
 }  // namespace colltopo
