@@ -37,6 +37,9 @@ void add_topology(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_bound(CLI::App& app, Session& session);
 void add_routes(CLI::App& app, Session& session);
+void add_prepare(CLI::App& app, Session& session);
+void add_simulate(CLI::App& app, Session& session);
+void add_rules(CLI::App& app, Session& session);
 void add_doctor(CLI::App& app, Session& session);
 
 /// As --json prints it; bytes that are not UTF-8 become U+FFFD.

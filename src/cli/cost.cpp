@@ -1,16 +1,20 @@
-// colltopo cost: time of a schedule on a network by the alpha-beta model, next to what bandwidth makes every schedule
-// take.
+// colltopo cost: time of a schedule on a network by the prices that coll/topo chooses by, next to what bandwidth makes
+// every schedule take.
 #include "colltopo/cost.h"
 
 #include <charconv>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/machine.h"
 #include "colltopo/error.h"
 #include "colltopo/verify_symmetric.h"
+#include "prepare/network_profile.h"
 
 namespace colltopo::cli {
 
@@ -21,7 +25,8 @@ struct Arguments {
   std::string format;
   std::string topology;
   std::string bytes;
-  std::string overhead = "1us";
+  std::string overhead;
+  std::vector<std::string> settings;
   std::string segments = "1";
   bool steps = false;
 };
@@ -49,15 +54,14 @@ nlohmann::ordered_json steps_json(const Cost& cost) {
   return steps;
 }
 
-/// Segments of a call of `bytes`; 0 in `given` means as many as coll/topo takes.
-int segments_of(int given, const StepPattern& pattern, const Shape& shape, double bytes, const Port& port) {
-  return given > 0 ? given : segments_for(pattern, shape, bytes, port);
-}
-
-double seconds_of(const Schedule& schedule, const Topology& topology, const Cost& cost, double bytes, double overhead_s,
-                  int segments) {
-  return segments == 1 ? model_seconds(cost, bytes, overhead_s)
-                       : model_seconds(slots_of(schedule, topology, segments), bytes, overhead_s);
+/// The machine's constants, the network's own and what is told.
+Machine machine_for(const Arguments& arguments, const Topology& topology) {
+  Machine machine = machine_on(topology, arguments.settings);
+  if (arguments.overhead.empty()) return machine;
+  if (!parse_latency(arguments.overhead, machine.overhead) || machine.overhead < 0)
+    throw Error(
+        fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
+  return machine;
 }
 
 /// 0: auto.
@@ -99,10 +103,6 @@ Costed costed(const Arguments& arguments, const Topology& topology, int given_se
 }
 
 void run(const Arguments& arguments, const Session& session) {
-  double overhead_s = 0;
-  if (!parse_latency(arguments.overhead, overhead_s) || overhead_s < 0)
-    throw Error(
-        fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
   const int given_segments = segments_argument(arguments.segments);
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Topology topology = topology_argument(arguments.topology);
@@ -110,8 +110,9 @@ void run(const Arguments& arguments, const Session& session) {
   const Schedule& schedule = given.schedule;
   const Cost& cost = given.cost;
   const BandwidthBound bound = bandwidth_bound(schedule.shape, topology);
-  const StepPattern pattern = given.whole ? step_pattern(schedule) : StepPattern{};
-  const Port port = port_of(topology, overhead_s);
+  const Machine machine = machine_for(arguments, topology);
+  std::optional<prepare::Priced> price;  // from programs, which a large symmetric schedule is not expanded to
+  if (given.whole) price.emplace(schedule, topology, std::span<const int>{}, machine, prepare::Cut::any);
 
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   std::string table =
@@ -119,8 +120,9 @@ void run(const Arguments& arguments, const Session& session) {
                   "ratio", "goodput GB/s", given_segments == 1 ? "" : "  segments");
   for (const std::size_t size : sizes) {
     const auto bytes = static_cast<double>(size);
-    const int segments = segments_of(given_segments, pattern, schedule.shape, bytes, port);
-    const double seconds = seconds_of(schedule, topology, cost, bytes, overhead_s, segments);
+    const int segments = given_segments > 0 ? given_segments : price->segments(bytes);
+    const double seconds =
+        price ? price->seconds(bytes, segments) : model_seconds(cost, bytes, machine.overhead);
     const double lower = bytes * bound.seconds_per_byte;
     const double goodput = seconds > 0 ? bytes * received_per_byte(schedule.shape) / seconds / 1e9 : 0;
     nlohmann::ordered_json ratio;  // null: nothing to compare with
@@ -147,7 +149,7 @@ void run(const Arguments& arguments, const Session& session) {
            cost.busiest_link < 0 ? "none"
                                  : fmt::format("{} ({})", cost.busiest_link, topology.link_name(cost.busiest_link)))
       .add("bound_reason", bound.reason.empty() ? "nothing has to move" : bound.reason)
-      .add_hidden("message_overhead_s", overhead_s)
+      .add_hidden("message_overhead_s", machine.overhead)
       .add_hidden("results", results);
   if (arguments.steps) report.add_hidden("steps_detail", steps_json(cost));
   report.print(session);
@@ -170,18 +172,22 @@ void add_cost(CLI::App& app, Session& session) {
           "--bytes", arguments->bytes,
           "Bytes per shard (alltoall, allgather, reduce_scatter) or of the vector (others); a list such as 1K,1M")
       ->required();
-  command->add_option("--overhead", arguments->overhead, "Of a rank per message")->capture_default_str();
+  command->add_option("--overhead", arguments->overhead,
+                      "Of a rank for each message of a step but its first; default: the parameter message_overhead");
+  command->add_option("--set", arguments->settings,
+                      "A parameter of the component's model, NAME=VALUE (docs/open-mpi.md); repeatable");
   command
       ->add_option("--segments", arguments->segments,
                    "Pipelined over so many segments of each call; auto: as many as coll/topo takes for a file")
       ->capture_default_str();
   command->add_flag("--steps", arguments->steps, "Also every step: messages and its busiest link");
   command->footer(
-      "The model: steps follow each other; in each, every rank spends the overhead on each of its messages, then the "
-      "longest\n"
-      "path's latency passes and the busiest link carries its load. Over segments, steps that follow each other run "
-      "at\n"
-      "once, each on a segment of its own, and ranks start messages while links carry earlier ones.");
+      "The model: steps follow each other; in each the longest path's latency passes, the busiest rank starts its\n"
+      "messages, the busiest link carries its load, and what the busiest rank copies, packs and reduces takes its "
+      "time.\n"
+      "Over segments, steps that follow each other run at once, each on a segment of its own, and ranks start "
+      "messages\n"
+      "while links carry earlier ones. Latency and bandwidth are the links'.");
   command->callback([arguments, &session] { run(*arguments, session); });
 }
 

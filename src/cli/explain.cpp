@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "colltopo/choice.h"
 #include "colltopo/error.h"
+#include "colltopo/placement.h"
 #include "colltopo/text.h"
 #include "comm/rules.h"
 #include "comm/settings.h"
@@ -130,9 +131,18 @@ void print_table(const std::vector<Candidate>& candidates, const Candidate& chos
 }
 
 RuleQuery query_of(const Arguments& arguments, const Settings& settings, const Request& request) {
-  return {
+  RuleQuery query{
       request.collective, arguments.ranks, arguments.ranks_per_node == 1, arguments.ranks_per_node == arguments.ranks,
       settings.topology,  request.bytes};
+  const std::string network = arguments.on.empty() ? settings.topology : arguments.on;
+  if (!network.empty() && arguments.ranks % arguments.ranks_per_node == 0) {
+    const Topology machine = topology_argument(network);
+    const std::vector<int> ranks_on(static_cast<std::size_t>(machine.hosts()), arguments.ranks_per_node);
+    if (machine.hosts() * arguments.ranks_per_node == arguments.ranks)
+      query.fingerprint = fingerprint(with_ranks(machine, ranks_on));
+  }
+  if (settings.own_lanes && settings.lanes.kind != LaneKind::shared) query.lanes = settings.lanes.lanes();
+  return query;
 }
 
 /// What a parameter or rule says; a choice that may not serve the call leaves it to the previous component, as in the

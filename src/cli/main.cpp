@@ -24,6 +24,8 @@ constexpr const char* k_first_steps = R"(First steps:
   colltopo verify swing.sched                          the proof again
   colltopo cost swing.sched torus:4x4 --bytes 64K,1M   its time on the network, and the bound
   colltopo explain alltoall --ranks 64 --bytes 1K      what coll/topo would run, and why
+  colltopo prepare torus:4x4 -o prepared                everything that a network needs, in one folder
+  colltopo simulate swing torus:64x64                   its steps and links at scale
   colltopo doctor                                      whether coll/topo works here, and what to do
 
 `colltopo COMMAND --help` says more; so do `man colltopo` and docs/command.md.
@@ -57,6 +59,9 @@ int main(int argc, char** argv) {
   add_explain(app, session);
   add_convert(app, session);
   add_routes(app, session);
+  add_prepare(app, session);
+  add_simulate(app, session);
+  add_rules(app, session);
   add_doctor(app, session);
   try {
     app.parse(argc, argv);

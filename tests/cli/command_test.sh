@@ -49,7 +49,7 @@ tra8() { "$colltopo" generate tra ring:8 --radix 3 -o tra.sched >/dev/null || fa
 help() {
   expect 0 'First steps' --help
   expect 0 '^colltopo [0-9]+\.[0-9]+\.[0-9]+$' --version
-  for command in topology bound generate verify cost draw explain convert routes; do
+  for command in topology bound generate verify cost draw explain convert routes prepare simulate rules; do
     expect 0 "^  $command " --help
     expect 0 '--json' $command --help
   done
@@ -205,7 +205,7 @@ routed() {
   expect 1 '^missed +the gap asked for' generate mcf kautz:16:4 --gap 1e-9 --chunks-max 1
   expect_json 'it["gap"] <= 0.02 and it["chunks"] <= 24 and it["verified"] and it["routes"] >= 72 and it["bound"] > 2.9' \
     generate mcf-path torus:3x3 --chunks-max 24
-  expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost mcf-path.sched torus:3x3 --bytes 1G
+  expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost mcf-path.sched torus:3x3 --bytes 1G --set bandwidth_copy=100000GBps
   echo '{"collectives": {"alltoall": [{"rules": [{"alg": "file:ewsp.sched"}]}]}}' >rules.json
   expect 0 'chunks: 2 of 1 byte: some are empty' explain alltoall --ranks 9 --bytes 1 --rules rules.json
   expect_json 'it["results"][0]["chunks"] == 2' explain alltoall --ranks 9 --bytes 2 --rules rules.json
@@ -230,7 +230,7 @@ stepped() {
   expect 0 'valid' verify steps.sched --on torus:3x3
   expect 0 'may run step by step: yes' verify steps.sched
   expect_json 'it["steps"] >= 2 and it["gap"] < 0.02 and abs(it["bound"] - 3) < 1e-6' generate mcf-steps torus:3x3
-  expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost steps.sched torus:3x3 --bytes 1G
+  expect_json 'abs(it["results"][0]["ratio"] - 1) < 0.03' cost steps.sched torus:3x3 --bytes 1G --set bandwidth_copy=100000GBps
   expect 0 'verified +yes' generate mcf-steps ring:6 --without link 0-1
   expect_one_line 2 'mcf-steps begins with no routes' generate mcf-steps torus:3x3 --from steps.sched
   expect_one_line 2 'mcf-steps does not do allgather' generate mcf-steps torus:3x3 -c allgather
@@ -388,8 +388,12 @@ damaged_files() {
 
 cost() {
   "$colltopo" generate ring ring:4 -c allgather -o ring.sched >/dev/null
-  # 3 steps of 1 us overhead, 2 us latency and 1 MB at 1 GB/s, or at best 3 MB over two links.
-  expect_json 'abs(it["results"][0]["seconds"] - 3 * (1e-6 + 2e-6 + 1e-3)) < 1e-12' \
+  # 3 steps of 2 us latency and 1 MB at 1 GB/s, and the own MB copied at 10 GB/s; at best 3 MB over two links.
+  expect_json 'abs(it["results"][0]["seconds"] - 3 * (2e-6 + 1e-3) - 1e-4) < 1e-12' \
+    cost ring.sched ring:4/bandwidth:1GBps/latency:2us --bytes 1000000
+  expect_json 'abs(it["results"][0]["seconds"] - 3 * (4e-6 + 1e-3) - 2e-4) < 1e-12' \
+    cost ring.sched ring:4/bandwidth:1GBps/latency:4us --bytes 1000000 --set bandwidth_copy=5GBps
+  expect_json 'it["results"][0]["lower_bound_s"] > 0' \
     cost ring.sched ring:4/bandwidth:1GBps/latency:2us --bytes 1000000
   expect_json 'abs(it["results"][0]["lower_bound_s"] - 1.5e-3) < 1e-12 and it["steps"] == 3 and it["messages"] == 12' \
     cost ring.sched ring:4/bandwidth:1GBps/latency:2us --bytes 1000000
@@ -569,6 +573,43 @@ json() {
   expect_json '"no-such-algorithm" in it["error"]' generate no-such-algorithm ring:4
   expect_json '"standard output cannot take both" in it["error"]' generate tra ring:4 -o -
   expect_json '"error" in it' verify no-such-file
+}
+
+simulate() {
+  expect_json 'it["hosts"] == 4096 and it["programs_read"] <= 16 and it["programs_read"] * it["ranks_alike"] == 4096' \
+    simulate swing:multiport=1 torus:64x64 -c allreduce --bytes 2M
+  "$colltopo" generate swing torus:4x4 -c allreduce -o swing.sched >/dev/null
+  # 8 steps; links carry as much as the whole schedule says; a file and a closed form are the same.
+  expect_json 'it["steps"] == 8 and it["programs_read"] == 16' simulate swing.sched torus:4x4 --bytes 1M --no-symmetry
+  for subject in swing.sched swing; do
+    expect_json 'abs(it["busiest_link_load"] - 0.46875) < 1e-9 and it["messages"] == 512 and len(it["steps_detail"]) == 8' \
+      simulate $subject torus:4x4 -c allreduce --bytes 1M --steps
+  done
+  expect_json 'abs(it["results"][0]["fair_s"] / it["results"][0]["seconds"] - 1) < 1e-6' simulate swing.sched torus:4x4 --bytes 1M --fair
+  "$colltopo" generate mcf kautz:12:2 -o routed.sched >/dev/null
+  expect 0 'fair shares' simulate routed.sched kautz:12:2 --fair
+  expect 0 '^ +1 +' simulate routed.sched kautz:12:2 --steps
+  expect_one_line 2 'swung: no such file, and no closed form has this name' simulate swung torus:4x4
+  expect_one_line 2 "has option 'radix=3'; must be" simulate swing:radix=3 torus:4x4
+  expect_one_line 2 '65536 hosts; expected at most 16384' simulate swing torus:256x256
+  expect_one_line 2 '4096 hosts; expected at most 1024 with --fair' simulate swing torus:64x64 --fair
+  expect_one_line 2 '16 ranks on 5 hosts of ring:5' simulate swing.sched ring:5
+  expect_one_line 2 '--root 1; expected none: allreduce has no root' simulate swing torus:4x4 -c allreduce --root 1
+}
+
+rules() {
+  echo '{"results": [{"collective": "allreduce", "algorithm": "ring", "bytes": 8, "ranks": 4, "median_us": 3}]}' >measured.json
+  for form in tuned tuned-json; do
+    "$colltopo" rules measured.json --for $form -o rules.$form >/dev/null 2>&1
+  done
+  expect_json 'it["for"] == "tuned" and it["rules"][0] == {"collective": "allreduce", "ranks_min": 4, "ranks_max": None, "bytes_min": 0, "bytes_max": None, "algorithm": "ring"}' \
+    rules rules.tuned
+  expect_json 'it["for"] == "tuned-json" and len(it["rules"]) == 1' rules rules.tuned-json
+  "$colltopo" explain allreduce --ranks 8 --bytes 8,1M --json >explained.json
+  expect_json 'it["measurements"] > 4 and it["rules"][-1]["algorithm"] in ("ring", "rabenseifner")' rules explained.json --for tuned -o explained.conf
+  expect_one_line 2 'no object with .results.' rules rules.tuned --for tuned
+  expect_one_line 2 '1 measurements, none of an algorithm that ucc has' rules measured.json --for ucc
+  expect_one_line 2 '2 inputs without --for' rules rules.tuned rules.tuned
 }
 
 repeatable() {

@@ -1,0 +1,21 @@
+#include "colltopo/placement.h"
+#include "comm/machine_network.h"
+#include "prepare/request.h"
+
+namespace colltopo::prepare {
+
+Ground ground_on(Topology machine, std::vector<int> ranks_on, const Machine& prices) {
+  Ground ground;
+  ground.network = with_ranks(machine, ranks_on, with_ranks_text(machine.name(), ranks_on));
+  for (std::size_t host = 0; host < ranks_on.size(); ++host)
+    ground.node_of.insert(ground.node_of.end(), static_cast<std::size_t>(ranks_on[host]), static_cast<int>(host));
+  bool everywhere = true;
+  for (const int count : ranks_on) everywhere = everywhere && count > 0;
+  if (everywhere) ground.dimensions = machine.sides();
+  ground.prices = prices;
+  ground.machine = std::move(machine);
+  ground.ranks_on = std::move(ranks_on);
+  return ground;
+}
+
+}  // namespace colltopo::prepare
