@@ -40,7 +40,7 @@ CollectiveBound bound_of(const Topology& network, const Shape& shape, const Flow
                       is_attained(turned));
     }
     case Collective::allreduce:
-      if (allreduce_columns(network) <= k_most_allreduce_columns)
+      if (network.switches() == 0 && allreduce_columns(network) <= k_most_columns)
         return {allreduce_bound(network).seconds_per_byte, true, "the best along trees"};
       break;
     default:

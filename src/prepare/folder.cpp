@@ -15,6 +15,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Beyond this, saving a layer takes seconds for each schedule.
+constexpr std::size_t k_many_routes = 5000;
+
 std::string proof_name(const Offer& offer) { return fmt::format("{} {}", name(offer.collective), offer.choice); }
 
 void require(const Verdict& verdict, const std::string& what) {
@@ -26,7 +29,8 @@ void prove_file(FiledSchedule& filed, const Topology& network) {
   Schedule& schedule = filed.schedule;
   std::vector<std::span<const LinkId>> links;
   for (const Route& route : schedule.routes) links.emplace_back(route.links);
-  const std::vector<std::int32_t> layers = layers_of(network, RouteLinks(links), LayerMethod::lash_sequential);
+  const LayerMethod method = links.size() > k_many_routes ? LayerMethod::lash : LayerMethod::lash_sequential;
+  const std::vector<std::int32_t> layers = layers_of(network, RouteLinks(links), method);
   for (std::size_t i = 0; i < layers.size(); ++i) schedule.routes[i].layer = layers[i];
   filed.layers = layers_in(layers);
   const Verdict verdict = verify(schedule);

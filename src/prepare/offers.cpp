@@ -76,8 +76,10 @@ bool joined_by_cables(const Topology& network) {
   }
 }
 
-/// The best along trees, where its programme is small.
-bool has_programme(const Topology& network) { return allreduce_columns(network) <= k_most_columns; }
+/// The best along trees, where its programme is small; switches make it large, and slow to solve.
+bool has_programme(const Topology& network) {
+  return network.switches() == 0 && allreduce_columns(network) <= k_most_columns;
+}
 
 Forest packed(const Topology& network, Collective collective, std::int64_t trees, int threads) {
   ForestOptions options;

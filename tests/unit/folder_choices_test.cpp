@@ -7,6 +7,7 @@
 
 #include "colltopo/algorithms.h"
 #include "colltopo/text.h"
+#include "colltopo/topology.h"
 #include "colltopo/verify.h"
 #include "comm/folder_choices.h"
 #include "ranks.h"
