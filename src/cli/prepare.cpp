@@ -43,7 +43,8 @@ struct Arguments {
 std::vector<Collective> collectives_of(const std::string& list) {
   std::vector<Collective> all;
   if (list.empty()) {
-    for (const CollectiveRow& row : collectives()) all.push_back(row.collective);
+    for (const CollectiveRow& row : collectives())
+      if (scheduled(row.collective) == row.collective) all.push_back(row.collective);
     return all;
   }
   std::istringstream in(list);

@@ -100,8 +100,9 @@ int tuned_number(Collective collective) {
       return 12;
     case C::scatter:
       return 15;
+    default:
+      return -1;
   }
-  return -1;
 }
 
 const Theirs* theirs_named(Dialect dialect, Collective collective, std::string_view name) {
