@@ -81,6 +81,7 @@ typedef struct mca_coll_topo_module_t {
     int rank;
     int ranks;
     int verbose;
+    const unsigned *left;       /* colltopo_left(); until the first call, zero */
     bool abandoned;             /* a message of the last call was given up and may still arrive */
     size_t *counts;             /* reduce_scatter's, one per rank; NULL until needed */
     size_t *sizes;              /* bytes and places of blocks, of both sides; NULL until needed */

@@ -15,7 +15,7 @@ __attribute__((cold)) int mca_coll_topo_look_at(mca_coll_topo_module_t *topo, in
     if (COLLTOPO_DECLINED != rc) {
         return mca_coll_topo_error(rc);
     }
-    if (topo->serving) {
+    if (topo->serving && !mca_coll_topo_is_left(topo, collective)) {
         mca_coll_topo_declined_t *all = topo->declined[collective];
         memmove(all + 1, all, (MCA_COLL_TOPO_DECLINED - 1) * sizeof(*all));
         all[0] = *call;

@@ -4,7 +4,41 @@
 
 #include "coll_topo.h"
 
-#define MCA_COLL_TOPO_FALL_BACK(name, ...) topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module)
+/* The call that a function of the former component does, as colltopo numbers them. */
+enum {
+    MCA_COLL_TOPO_OF_alltoall = COLLTOPO_ALLTOALL,
+    MCA_COLL_TOPO_OF_allgather = COLLTOPO_ALLGATHER,
+    MCA_COLL_TOPO_OF_allreduce = COLLTOPO_ALLREDUCE,
+    MCA_COLL_TOPO_OF_reduce_scatter = COLLTOPO_REDUCE_SCATTER,
+    MCA_COLL_TOPO_OF_reduce_scatter_block = COLLTOPO_REDUCE_SCATTER,
+    MCA_COLL_TOPO_OF_bcast = COLLTOPO_BCAST,
+    MCA_COLL_TOPO_OF_reduce = COLLTOPO_REDUCE,
+    MCA_COLL_TOPO_OF_gather = COLLTOPO_GATHER,
+    MCA_COLL_TOPO_OF_scatter = COLLTOPO_SCATTER,
+    MCA_COLL_TOPO_OF_allgatherv = COLLTOPO_ALLGATHERV,
+    MCA_COLL_TOPO_OF_gatherv = COLLTOPO_GATHERV,
+    MCA_COLL_TOPO_OF_scatterv = COLLTOPO_SCATTERV,
+    MCA_COLL_TOPO_OF_alltoallv = COLLTOPO_ALLTOALLV,
+    MCA_COLL_TOPO_OF_alltoallw = COLLTOPO_ALLTOALLW
+};
+
+static inline bool mca_coll_topo_is_left(const mca_coll_topo_module_t *topo, int collective)
+{
+    return 0 != (*topo->left >> collective & 1);
+}
+
+/* The former function has served a call, which may have been its turn in a trial. */
+static inline int mca_coll_topo_came_back(mca_coll_topo_module_t *topo, int collective, int rc)
+{
+    if (OPAL_UNLIKELY(mca_coll_topo_is_left(topo, collective))) {
+        colltopo_previous_done(topo->collectives, collective);
+    }
+    return rc;
+}
+
+#define MCA_COLL_TOPO_FALL_BACK(name, ...)                 \
+    mca_coll_topo_came_back(topo, MCA_COLL_TOPO_OF_##name, \
+                            topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module))
 
 static inline size_t mca_coll_topo_bytes(const ompi_datatype_t *dtype, size_t count)
 {

@@ -17,7 +17,10 @@ static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator
 /* What follows `super` is as malloc left it. */
 static void mca_coll_topo_construct(mca_coll_topo_module_t *module)
 {
+    static const unsigned nothing_left = 0;
+
     memset((char *) module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
+    module->left = &nothing_left;
 }
 
 /* Peers are not waited for: they may free theirs much later. */
@@ -198,6 +201,7 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
     if (NULL == module->collectives) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    module->left = colltopo_left(module->collectives);
     const bool has_info = mca_coll_topo_has_info(module->comm, "coll_topo_");
     for (int i = 0; NULL != settings[i].name; ++i) {
         mca_coll_topo_apply(module, &settings[i], mca_coll_topo_component.settings[i], has_info);

@@ -109,6 +109,8 @@ class Chooser {
   /// The first of candidates(), unless it is less than 5% ahead of the previous
   /// component. The answer lives as long as the chooser; a class that is known costs a look-up.
   const Choice& choose(const Request& request);
+  /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
+  std::vector<Candidate> leading(const Request& request, std::size_t most);
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
   /// excluded if it is.
   const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);

@@ -218,6 +218,13 @@ void colltopo_release(colltopo_operation* operation);
 int colltopo_least(colltopo_comm* comm, long long* value);
 int colltopo_gather_numbers(colltopo_comm* comm, int* numbers);
 
+/* Trials (the setting `choice`): among the first calls of a class of sizes some are left to the previous implementation
+ * to be timed. Bit `collective` of the number behind the pointer, which holds as long as the communicator, is set from
+ * the moment that such a call was declined, by colltopo_X or colltopo_serves, until colltopo_previous_done: call it
+ * when the previous implementation has served the call, and do not take an equal call for declined. */
+const unsigned* colltopo_left(const colltopo_comm* comm);
+void colltopo_previous_done(colltopo_comm* comm, int collective);
+
 /* Why the last colltopo_comm_set of this thread failed; "" if none did. */
 const char* colltopo_last_error(void);
 

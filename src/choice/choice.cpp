@@ -229,8 +229,12 @@ struct Chooser::State {
 
   // As candidates() has it first, without prices of what cannot come first: fewer steps go before more, and what takes
   // longer for its steps alone than the best so far is not priced.
-  Candidate cheapest(std::vector<Variant>& among, const Request& request, std::size_t bytes) {
+  Candidate cheapest(std::vector<Variant>& among, const Request& request, std::size_t bytes,
+                     std::span<const Candidate> without = {}) {
     std::vector<Variant*> worth = worth_a_price(among, terrain, machine, bytes);
+    std::erase_if(worth, [&](const Variant* variant) {
+      return std::ranges::find(without, variant->algorithm, &Candidate::algorithm) != without.end();
+    });
     if (worth.empty()) return {nullptr, {}, "fallback", 0, "nothing serves the call"};
     Variant* const first = worth.front();
     std::erase_if(worth, [&](const Variant* variant) { return !exclusion_of(*variant, request).empty(); });
@@ -292,6 +296,18 @@ std::vector<Candidate> Chooser::candidates(const Request& request) {
   if (auto fallback = state_->fallback(request, bytes, std::numeric_limits<double>::infinity()))
     all.push_back(*std::move(fallback));
   std::ranges::stable_sort(all, better);
+  return all;
+}
+
+std::vector<Candidate> Chooser::leading(const Request& request, std::size_t most) {
+  const std::lock_guard lock(state_->mutex);
+  const std::size_t bytes = size_class_of(request.bytes).middle;
+  std::vector<Candidate> all;
+  while (all.size() < most) {
+    Candidate next = state_->cheapest(state_->variants(request.collective), request, bytes, all);
+    if (!next.excluded.empty()) break;
+    all.push_back(std::move(next));
+  }
   return all;
 }
 

@@ -56,14 +56,28 @@ std::shared_ptr<const Bound> agreement_bound(Rank rank, Rank ranks, std::size_t 
              bound_of("recursive-doubling", {Collective::allreduce, ranks, 1, 0}, rank, numbers, sizeof(long long));
 }
 
-int keep_smaller(void*, const void* source, void* target, std::size_t elements) {
+namespace {
+
+template <typename Join>
+int joined(const void* source, void* target, std::size_t elements, Join join) {
   for (std::size_t i = 0; i < elements; ++i) {
     long long one = 0, other = 0;
     std::memcpy(&one, static_cast<const std::byte*>(source) + i * sizeof one, sizeof one);
     std::memcpy(&other, static_cast<std::byte*>(target) + i * sizeof other, sizeof other);
-    if (one < other) std::memcpy(static_cast<std::byte*>(target) + i * sizeof one, &one, sizeof one);
+    other = join(one, other);
+    std::memcpy(static_cast<std::byte*>(target) + i * sizeof other, &other, sizeof other);
   }
   return 0;
+}
+
+}  // namespace
+
+int keep_smaller(void*, const void* source, void* target, std::size_t elements) {
+  return joined(source, target, elements, [](long long a, long long b) { return std::min(a, b); });
+}
+
+int keep_sum(void*, const void* source, void* target, std::size_t elements) {
+  return joined(source, target, elements, [](long long a, long long b) { return a + b; });
 }
 
 long long checksum_of(std::string_view text) {
@@ -84,11 +98,11 @@ std::size_t Findings::smallest(long long value) {
   return values_.size() - 1;
 }
 
-int Agreement::reduce(std::span<long long> values) const {
+int Agreement::reduce(std::span<long long> values, int (*keep)(void*, const void*, void*, std::size_t)) const {
   const std::vector<long long> own(values.begin(), values.end());
-  return run(*agreement_bound(rank_, ranks_, values.size()), transport_,
-             {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(values.data()), keep_smaller,
-              nullptr});
+  return run(
+      *agreement_bound(rank_, ranks_, values.size()), transport_,
+      {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(values.data()), keep, nullptr});
 }
 
 Agreement::Result Agreement::agree(const Findings& findings) const {
@@ -140,6 +154,15 @@ bool Agreement::all_good(std::string* fault) const {
 std::string Agreement::text_of_rank_0(const std::string& text) const {
   const auto length = static_cast<std::size_t>(std::max(
       0LL, rank_ == 0 ? least(static_cast<long long>(text.size())) : least(std::numeric_limits<long long>::max())));
+  return text_of_rank_0(text, length);
+}
+
+void Agreement::add_up(std::span<long long> values) const {
+  const std::vector<long long> own(values.begin(), values.end());
+  if (reduce(values, keep_sum) != 0) std::ranges::copy(own, values.begin());
+}
+
+std::string Agreement::text_of_rank_0(const std::string& text, std::size_t length) const {
   if (length == 0) return "";
   std::string result = text;
   result.resize(length);

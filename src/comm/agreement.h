@@ -17,6 +17,8 @@ namespace colltopo {
 std::shared_ptr<const Bound> agreement_bound(Rank rank, Rank ranks, std::size_t numbers);
 /// Its reduction: `elements` of long long.
 int keep_smaller(void* context, const void* source, void* target, std::size_t elements);
+/// The same for sums.
+int keep_sum(void* context, const void* source, void* target, std::size_t elements);
 
 /// A 62-bit number that stands for a text or for numbers, so that its negative is a long long as well.
 long long checksum_of(std::string_view text);
@@ -79,11 +81,15 @@ class Agreement {
   int gather(std::span<int> values) const;
   /// agree() on a fault alone.
   bool all_good(std::string* fault) const;
+  /// The sums of all ranks' numbers; as they were where messages fail.
+  void add_up(std::span<long long> values) const;
   /// Rank 0's text, on every rank.
   std::string text_of_rank_0(const std::string& text) const;
+  /// The same where all know that it has `length` bytes.
+  std::string text_of_rank_0(const std::string& text, std::size_t length) const;
 
  private:
-  int reduce(std::span<long long> values) const;
+  int reduce(std::span<long long> values, int (*keep)(void*, const void*, void*, std::size_t) = keep_smaller) const;
 
   Rank rank_, ranks_;
   Transport& transport_;

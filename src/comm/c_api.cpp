@@ -133,6 +133,12 @@ int colltopo_gather_numbers(colltopo_comm* comm, int* numbers) {
   return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.gather(numbers); });
 }
 
+const unsigned* colltopo_left(const colltopo_comm* comm) { return comm->comm.left(); }
+
+void colltopo_previous_done(colltopo_comm* comm, int collective) {
+  guard(0, [&] { return comm->comm.previous_done(static_cast<Collective>(collective)), 0; });
+}
+
 const char* colltopo_last_error(void) { return last_error.c_str(); }
 
 const colltopo_counter* colltopo_counters(void) { return colltopo::counter_table().data(); }

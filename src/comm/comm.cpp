@@ -40,8 +40,12 @@ Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
       turns_(turn_transport_, callbacks_),
       agreement_(rank, ranks, turn_transport_),
       selector_(settings_, rank, ranks, voice_, agreement_),
+      guard_(settings_, selector_, agreement_, voice_, ranks),
       lanes_(rank, ranks, callbacks_, agreement_, transport_),
       aggregated_(rank, ranks, callbacks_) {}
+
+// Decisions outlive the communicator.
+Comm::~Comm() { selector_.write_decisions(); }
 
 void Comm::set(std::string_view name, std::string_view value) {
   try {
@@ -120,7 +124,13 @@ bool Comm::serves(Collective collective, const colltopo_call& call) {
   if (const Recent* const entry = recent(collective, call)) return entry->ready != nullptr;
   const Turns::Exclusive alone(turns_);
   turn_transport_.serve(collective);
-  return decide(collective, call, Form::blocking) != nullptr;
+  guard_.forget();
+  if (decide(collective, call, Form::blocking) != nullptr) {
+    guard_.begins();
+    return true;
+  }
+  guard_.leave();
+  return false;
 }
 
 int Comm::run(Collective collective, const colltopo_call& call) {
@@ -129,35 +139,52 @@ int Comm::run(Collective collective, const colltopo_call& call) {
     return run_other(collective, call);
   if (entry->ready != nullptr) [[likely]]
     return run_ready(collective, call, *entry->ready);
-  fallbacks_.add();
+  fallbacks_.increase();
   return COLLTOPO_DECLINED;
 }
 
 // A call unlike those of late.
 int Comm::run_other(Collective collective, const colltopo_call& call) {
-  const Decision* aggregated = nullptr;
-  Ready* const made = make_known(collective, call, &aggregated);
-  if (aggregated != nullptr) return aggregated_.run(collective, call, *aggregated, selector_, arena_);
+  Known known = make_known(collective, call);
+  if (known.aggregated != nullptr) return aggregated_.run(collective, call, *known.aggregated, selector_, arena_);
+  Ready* const made = known.ready;
+  if (known.in_trial) return run_in_trial(collective, call, made);
   if (made != nullptr) return run_ready(collective, call, *made);
-  fallbacks_.add();
+  fallbacks_.increase();
   return COLLTOPO_DECLINED;
 }
 
-Ready* Comm::make_known(Collective collective, const colltopo_call& call, const Decision** aggregated) {
+Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   const Turns::Exclusive alone(turns_);
   transport_.serve(collective);
   turn_transport_.serve(collective);
+  Known known;
   const Decision* const decision = decide(collective, call, Form::blocking);
   if (decision != nullptr && aggregates(collective, *decision)) {
-    *aggregated = decision;
-    return nullptr;
+    known.aggregated = decision;
+    return known;
   }
-  Ready* const made = decision == nullptr ? nullptr : ready(collective, call, *decision, Form::blocking).get();
-  if (made != nullptr) make_room(*made);
+  known.in_trial = guard_.has_call();
+  if (decision != nullptr) known.ready = ready(collective, call, *decision, Form::blocking).get();
+  if (known.ready != nullptr) make_room(*known.ready);
+  // What serves a call in a trial changes from one to the next, so nothing of it is remembered.
+  if (known.in_trial) return known;
   Recent& entry = place_for(collective, call);
   entry.note(*this, collective, call);
-  entry.ready = made;
-  return made;
+  entry.ready = known.ready;
+  return known;
+}
+
+int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* made) {
+  if (made == nullptr) {
+    guard_.leave();
+    fallbacks_.increase();
+    return COLLTOPO_DECLINED;
+  }
+  guard_.begins();
+  const int code = run_ready(collective, call, *made);
+  guard_.ran();
+  return code;
 }
 
 // Until all ranks have agreed nothing is served, whatever is thrown meanwhile.
@@ -191,10 +218,21 @@ Request Comm::request_of(Collective collective, const colltopo_call& call, Form 
 
 const Decision* Comm::decide(Collective collective, const colltopo_call& call, Form form) {
   if (!settled_) settle();
-  if (selector_.declines(collective)) return nullptr;
-  const Decision& decision = selector_.decide(request_of(collective, call, form));
-  if (!decision.serves() || selector_.declines(collective)) return nullptr;
-  return copies_too_much(collective, call, decision) ? nullptr : &decision;
+  const bool tried = form == Form::blocking;  // the guard measures nothing else
+  const auto none = [&]() -> const Decision* {
+    if (tried) guard_.forget();
+    return nullptr;
+  };
+  if (selector_.declines(collective)) return none();
+  const Request request = request_of(collective, call, form);
+  const Decision* decision = &selector_.decide(request);
+  if (selector_.declines(collective)) return none();
+  if (tried && decision->open)
+    decision = guard_.look(request, *decision);
+  else if (tried)
+    guard_.forget();
+  if (!decision->serves() || copies_too_much(collective, call, *decision)) return nullptr;
+  return decision;
 }
 
 bool Comm::copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const {

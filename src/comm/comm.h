@@ -14,6 +14,7 @@
 #include "comm/aggregated_calls.h"
 #include "comm/comm_lanes.h"
 #include "comm/counters.h"
+#include "comm/guard.h"
 #include "comm/operation.h"
 #include "comm/plan_cache.h"
 #include "comm/selector.h"
@@ -27,13 +28,16 @@ namespace colltopo {
 class Comm {
  public:
   Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks);
+  ~Comm();
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
 
   /// Throws Error after having marked what the setting is about as declined for ever.
   void set(std::string_view name, std::string_view value);
   /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
-  void passed_on() noexcept { fallbacks_.add(); }
+  void passed_on() noexcept { fallbacks_.increase(); }
 
   /// An operation for such calls: COLLTOPO_SUCCESS, COLLTOPO_DECLINED or, unless it may communicate, COLLTOPO_UNKNOWN
   /// for a call unlike those of late. In a turn, or alone.
@@ -44,6 +48,8 @@ class Comm {
   /// Collective, in a turn or by blocking.
   int least(long long& value) { return agreement_.least(&value); }
   int gather(int* values) { return agreement_.gather({values, static_cast<std::size_t>(ranks_)}); }
+  const unsigned* left() const noexcept { return guard_.left(); }
+  void previous_done(Collective collective) { guard_.done(collective); }
   std::size_t memory_bytes() const;
 
  private:
@@ -95,8 +101,14 @@ class Comm {
   bool find_operation(Collective collective, const colltopo_call& call, std::shared_ptr<Ready>* found) noexcept;
   void note_operation(Collective collective, const colltopo_call& call, const std::shared_ptr<Ready>& made);
   int run_other(Collective collective, const colltopo_call& call);
-  /// Null: declined, or `aggregated` runs it.
-  Ready* make_known(Collective collective, const colltopo_call& call, const Decision** aggregated);
+  /// What is to run a call unlike those of late; neither: declined.
+  struct Known {
+    Ready* ready = nullptr;
+    const Decision* aggregated = nullptr;
+    bool in_trial = false;
+  };
+  Known make_known(Collective collective, const colltopo_call& call);
+  int run_in_trial(Collective collective, const colltopo_call& call, Ready* made);
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
   void replace_small();
   int run_with_memory(Transport& transport, const Call& call, Ready& ready);
@@ -113,6 +125,7 @@ class Comm {
   Settings settings_;
   Agreement agreement_;
   Selector selector_;
+  Guard guard_;
   CommLanes lanes_;
   AggregatedCalls aggregated_;
   bool settled_ = false;
@@ -123,7 +136,7 @@ class Comm {
   Arena arena_;
   Arena::Block small_;   // for calls that need no more, which lease nothing
   Execution execution_;  // of blocking calls, which come one after the other
-  Fallbacks fallbacks_;
+  OwnCount fallbacks_{Counter::fallbacks};
   OperationStore operations_;
   std::atomic_flag recent_operations_lock_ = ATOMIC_FLAG_INIT;
   std::array<std::array<Recent, k_recent>, k_calls> recent_operations_;

@@ -16,7 +16,7 @@ constexpr std::size_t at(Counter counter) { return static_cast<std::size_t>(coun
 struct Registry {
   std::mutex mutex;
   std::vector<const Tally*> tallies;
-  std::vector<const Fallbacks*> fallbacks;
+  std::vector<const OwnCount*> own;
   std::vector<unsigned long long> past = std::vector<unsigned long long>(k_fixed_counters + algorithms().size() + 1, 0);
 };
 Registry& registry() {
@@ -54,17 +54,17 @@ void Tally::add_to(std::vector<unsigned long long>& values) const {
   if (runs_before_ == 0 && runs > 0) --values[at(Counter::plan_hits)];  // the first run made the plan
 }
 
-Fallbacks::Fallbacks() {
+OwnCount::OwnCount(Counter counter) : counter_(counter) {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  all.fallbacks.push_back(this);
+  all.own.push_back(this);
 }
 
-Fallbacks::~Fallbacks() {
+OwnCount::~OwnCount() {
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
-  all.past[at(Counter::fallbacks)] += value();
-  std::erase(all.fallbacks, this);
+  all.past[at(counter_)] += value();
+  std::erase(all.own, this);
 }
 
 namespace {
@@ -83,6 +83,9 @@ struct Table {
       {"bytes_between_nodes", "bytes of those messages"},
       {"messages_on_lanes", "messages sent over endpoints of colltopo's own (transport ucx)"},
       {"operations", "calls served that do not block: non-blocking ones, and starts of persistent ones"},
+      {"trial_calls", "calls that took turns in trials, whoever served them"},
+      {"trials", "classes of sizes that a trial has decided"},
+      {"trials_for_previous", "of these, those that went to the previous implementation"},
   };
 
   Table() {
@@ -111,7 +114,7 @@ unsigned long long counter_value(std::size_t index) {
   const std::lock_guard lock(all.mutex);
   std::vector<unsigned long long> values = all.past;
   for (const Tally* tally : all.tallies) tally->add_to(values);
-  for (const Fallbacks* fallbacks : all.fallbacks) values[at(Counter::fallbacks)] += fallbacks->value();
+  for (const OwnCount* own : all.own) values[at(own->counter())] += own->value();
   return index < values.size() ? values[index] : 0;
 }
 

@@ -22,9 +22,12 @@ enum class Counter : std::size_t {
   messages_between_nodes,
   bytes_between_nodes,
   messages_on_lanes,
-  operations
+  operations,
+  trial_calls,
+  trials,
+  trials_for_previous
 };
-inline constexpr std::size_t k_fixed_counters = 10;
+inline constexpr std::size_t k_fixed_counters = 13;
 
 /// A number that one thread increases and any may read. Load and store need not be one operation.
 class Count {
@@ -58,19 +61,26 @@ class Tally {
   std::size_t row_;
 };
 
-/// One communicator's calls that were left to the previous implementation.
-class Fallbacks {
+/// One communicator's count of something.
+class OwnCount {
  public:
-  Fallbacks();
-  ~Fallbacks();
-  Fallbacks(const Fallbacks&) = delete;
-  Fallbacks& operator=(const Fallbacks&) = delete;
+  explicit OwnCount(Counter counter);
+  ~OwnCount();
+  OwnCount(const OwnCount&) = delete;
+  OwnCount& operator=(const OwnCount&) = delete;
 
-  void add() noexcept { count_.increase(); }
+  void increase() noexcept { count_.increase(); }
+  Counter counter() const noexcept { return counter_; }
   unsigned long long value() const noexcept { return count_.value(); }
 
  private:
+  Counter counter_;
   Count count_;
+};
+
+/// Of the trials of a communicator (comm/guard.h).
+struct TrialCounts {
+  OwnCount calls{Counter::trial_calls}, trials{Counter::trials}, for_previous{Counter::trials_for_previous};
 };
 
 /// Names and descriptions, ended by a null name.

@@ -55,6 +55,17 @@ AlgorithmOptions Forced::over(AlgorithmOptions given) const {
   return given;
 }
 
+std::string text_of(const Algorithm& algorithm, const OptionValues& values) {
+  std::string text(algorithm.name);
+  char before = ':';
+  for (const OptionValues::Value& value : values.all()) {
+    if (option_named(algorithm, value.name) == nullptr) continue;
+    text += fmt::format("{}{}={}", before, value.name, value.value);
+    before = ',';
+  }
+  return text;
+}
+
 Forced forced_from(std::string_view place, Collective collective, std::string_view value) {
   Forced forced;
   if (value.empty() || value == "auto") return forced;

@@ -22,6 +22,9 @@ struct Forced {
 /// allowed.
 Forced forced_from(std::string_view place, Collective collective, std::string_view value);
 
+/// What forced_from() reads as this algorithm with these of its options: "tra:radix=4".
+std::string text_of(const Algorithm& algorithm, const OptionValues& values);
+
 /// A whole number from `least` to `most`; throws Error naming `place`.
 int whole_number(std::string_view place, std::string_view value, int least, int most);
 

@@ -50,6 +50,8 @@ Findings each_setting(const Settings& settings) {
 
 int op_properties(const Request& request) { return (request.commutative ? 1 : 0) | (request.associative_bits ? 2 : 0); }
 
+}  // namespace
+
 // The request as the chooser knows it: of the collective whose schedules serve it. What small blocks would choose where
 // nobody knows sizes: they are why messages are put together at all.
 constexpr std::size_t k_small_block = 128;  // bytes
@@ -61,8 +63,6 @@ Request of_schedules(const Request& request) {
 }
 
 bool is_sized(const Request& request) { return row(request.collective).sizes != Sizes::of_messages; }
-
-}  // namespace
 
 std::string unfit_for(const LoadedProgram& file, const Request& request) {
   if (const Sizes sizes = row(request.collective).sizes; file.pattern.sizes < sizes)
@@ -88,7 +88,7 @@ void Selector::decline_once(Collective collective, const std::string& line) {
 // whether to ask for them is itself a setting.
 bool Selector::settle(const colltopo_callbacks& callbacks) {
   node_of_.assign(static_cast<std::size_t>(ranks_), 0);
-  const auto agreed = [&](const Findings& findings) {
+  const auto agreed = [&](const Findings& findings, std::optional<std::size_t> length_at, std::size_t* length) {
     Agreement::Result result = agreement_.agree(findings);
     if (!result.good) {
       if (result.different == k_settings) {
@@ -98,6 +98,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
       decline_all();
       if (!result.fault.empty()) voice_.say(0, fmt::format("{}; using {}", result.fault, voice_.previous()));
     }
+    if (result.good && length_at) *length = static_cast<std::size_t>(result.largest(*length_at));
     return result.good;
   };
   // Facts are as many on every rank, whatever one of them cannot find out.
@@ -129,14 +130,26 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
     return rules_ ? rules_->checksum() : 0LL;
   });
   own.same("different rules under ", rules, settings_.rules);
-  if (callbacks.places_are_local != 0) places(own);
-  if (!agreed(own)) return false;
+  // What rank 0 remembers goes to all, if it is anything: how much of it costs no message to say.
+  std::string remembered, unread;
+  std::optional<std::size_t> length_at;
+  std::size_t length = 0;
+  const auto place_all = [&](Findings& findings) {
+    places(findings);
+    kind_ = kind_of_communicator(node_of_, settings_.canonical);
+    if (rank_ == 0) remembered = own_decisions(&unread);
+    length_at = findings.largest(static_cast<long long>(remembered.size()));
+  };
+  if (callbacks.places_are_local != 0) place_all(own);
+  if (!agreed(own, length_at, &length)) return false;
   if (declines_all()) return false;
   if (callbacks.places_are_local == 0) {
     Findings found;
-    places(found);
-    if (!agreed(found)) return false;
+    place_all(found);
+    if (!agreed(found, length_at, &length)) return false;
   }
+  if (!unread.empty()) voice_.say(0, unread);
+  take_decisions(agreement_.text_of_rank_0(remembered, length));
   if (settings_.group.size == 0 && settings_.group.level != COLLTOPO_NODE && callbacks.locality != nullptr) {
     std::vector<int> group_of(node_of_);
     Findings found;
@@ -144,7 +157,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
       found.fault("cannot find out which ranks share a place of the setting group");
     number_from_0(group_of);
     found.same("different groups", checksum_of(group_of));
-    if (!agreed(found)) return false;
+    if (!agreed(found, {}, nullptr)) return false;
     options_.groups = grouped(group_of);
   }
   fit_topology();
@@ -215,6 +228,7 @@ const Decision& Selector::decide(const Request& request) {
   auto kept = std::make_unique<Kept>(decided(request, rule, filed));
   kept->rule = rule;
   kept->filed = filed;
+  kept->key = key_of(request);
   kept->fallback_allowed = request.fallback_allowed;
   kept->op_properties = properties;
   kept->previous = request.previous;
@@ -222,7 +236,8 @@ const Decision& Selector::decide(const Request& request) {
   return all.emplace_back(std::move(kept))->decision;
 }
 
-// A parameter goes before a rule, a rule before schedules of folders, those before the model.
+// A parameter goes before a rule, a rule before what was measured, that before schedules of folders, those before the
+// model.
 Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool filed) {
   Kept kept;
   const Rank root = rooted(request.collective) ? request.root : -1;
@@ -234,12 +249,26 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   const Forced& forced = settings_.forced[index_of(request.collective)];
   if (forced.kind != Forced::Kind::automatic) return by(forced, "parameter");
   if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return by(rule->choice, rule->place);
+  const Outcome* const outcome = is_sized(request) ? decisions_.find(key_of(request)) : nullptr;
+  if (outcome != nullptr || may_try(request)) {
+    const SizeClass sizes = size_class_of(request.bytes);
+    kept.from = sizes.from;
+    kept.to = sizes.to;
+  }
+  if (outcome != nullptr && outcome->winner != k_by_schedules) {
+    if (auto decision = decided_by_outcome(*outcome, request)) {
+      kept.decision = *std::move(decision);
+      return kept;
+    }
+  }
+  kept.decision.open = outcome == nullptr && may_try(request);
   if (filed) {
     const FiledSchedules::Found found = found_in_folders(request);
     if (!found.any_root) kept.root = root;
-    kept.from = found.from;
-    kept.to = found.to;
+    kept.from = std::max(kept.from, found.from);
+    kept.to = std::min(kept.to, found.to);
     if (auto decision = decided_by_folder(found.choice, request)) {
+      decision->open = kept.decision.open;
       kept.decision = *std::move(decision);
       return kept;
     }
@@ -249,11 +278,16 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     say_decision(request, kept.decision.name, "what is never behind");
     return kept;
   }
+  if (settings_.choosing == Choosing::off && request.fallback_allowed) {
+    say_decision(request, "fallback", "choice is off");
+    kept.decision = {nullptr, nullptr, {}, "fallback"};
+    return kept;
+  }
   const Choice& chosen = chooser_->choose(of_schedules(request));
-  say_prediction(request, chosen, "model");
+  say_prediction(request, chosen, kept.decision.open ? "model, until measured" : "model");
   kept.from = std::max(kept.from, chosen.from);
   kept.to = std::min(kept.to, chosen.to);
-  kept.decision = {chosen.algorithm, nullptr, chosen.options, chosen.name};
+  kept.decision = {chosen.algorithm, nullptr, chosen.options, chosen.name, kept.decision.open};
   return kept;
 }
 

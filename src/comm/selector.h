@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "colltopo/choice.h"
+#include "comm/decisions.h"
 #include "comm/filed_schedules.h"
 #include "comm/rules.h"
 #include "comm/schedule_files.h"
@@ -25,6 +26,7 @@ struct Decision {
   std::shared_ptr<const LoadedProgram> file;  // both null: declined
   AlgorithmOptions options;
   std::string name;
+  bool open = false;  // the guard may try others
 
   bool serves() const { return algorithm != nullptr || file != nullptr; }
 };
@@ -49,6 +51,16 @@ class Selector {
   /// Collective where it is the first call that a parameter or a rule sends to a file, or the first with a root that
   /// folders may have one for. The answer lives as long as the selector.
   const Decision& decide(const Request& request);
+  /// The model's first candidates of our own, best first, of different rows where it has such.
+  std::vector<Decision> leading(const Request& request, std::size_t most);
+  /// The class of calls that a request belongs to.
+  static DecisionKey key_of(const Request& request);
+  /// What a trial decided; what stood for the class is forgotten.
+  void remember(Outcome outcome);
+  /// What stands for the class of the request is kept untried.
+  void close(const Request& request);
+  /// Writes what was remembered to the file that settings name, on rank 0.
+  void write_decisions() noexcept;
   Manner manner_of(const Decision& decision, const Request& request) const;
   /// For ever.
   void decline(Collective collective) { declined_[index_of(collective)] = true; }
@@ -77,6 +89,7 @@ class Selector {
     Rank root = -1;  // -1: any
     std::string previous;
     std::size_t from = 0, to = k_any_bytes;
+    DecisionKey key;  // of the call that asked first; of all while the decision is open
     Decision decision;
   };
 
@@ -87,6 +100,10 @@ class Selector {
   FiledSchedules::Found found_in_folders(const Request& request);
   std::optional<Decision> decided_by_folder(const std::string& choice, const Request& request);
   std::optional<Decision> decided_by_folders_file(const std::string& path, const Request& request);
+  std::optional<Decision> decided_by_outcome(const Outcome& outcome, const Request& request);
+  bool may_try(const Request& request) const;
+  std::string own_decisions(std::string* fault) const;
+  void take_decisions(const std::string& text);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
   Decision default_of_messages() const;
   const Rule* matching_rule(const Request& request) const;
@@ -107,8 +124,16 @@ class Selector {
   FiledSchedules filed_;
   std::optional<Rules> rules_;
   std::string rules_fingerprint_;  // that they may name
+  std::string kind_;      // of communicator, for decisions
+  Decisions decisions_;   // of earlier jobs, earlier communicators and this one
+  Decisions remembered_;  // of this one
   std::array<std::vector<std::unique_ptr<Kept>>, k_calls> kept_;
 };
+
+/// The request as the chooser knows it: of the collective whose schedules serve it.
+Request of_schedules(const Request& request);
+/// Whether all ranks know the sizes of the call.
+bool is_sized(const Request& request);
 
 /// Why a schedule file may not serve the request; empty: it may.
 std::string unfit_for(const LoadedProgram& file, const Request& request);

@@ -61,6 +61,13 @@ Grouping grouping_from(std::string_view value) {
 
 constexpr std::size_t k_most_aggregated = std::size_t{1} << 20;  // bytes
 
+Choosing choosing_from(std::string_view value) {
+  if (value == "measured") return Choosing::measured;
+  if (value == "model") return Choosing::model;
+  if (value == "off") return Choosing::off;
+  throw Error(fmt::format("choice is '{}'; must be measured, model or off", value));
+}
+
 struct Row {
   colltopo_setting shown;
   std::function<void(Settings&, std::string_view name, std::string_view value)> apply;
@@ -156,6 +163,18 @@ std::vector<Row> own_rows() {
        }},
       {{"rules", "", "JSON file that says which algorithm serves which call (docs/rules.md); empty: the model decides"},
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},
+      {{"choice", "measured",
+        "measured: the first calls of each size take turns among the model's best and the previous implementation, "
+        "and what was fastest stays; model: as the model predicts; off: forced, rules and files only"},
+       [](Settings& s, std::string_view, std::string_view v) { s.choosing = choosing_from(v); }},
+      {{"trial_after", "8", "calls of a size that follow the model before those that take turns begin"},
+       [](Settings& s, std::string_view n, std::string_view v) {
+         s.trial_after = static_cast<std::size_t>(whole_number(n, v, 0, 1 << 30));
+       }},
+      {{"decisions", "",
+        "file that remembers what was measured fastest: read by the first call, written at the end; with it, "
+        "reductions whose order shows in the bits are tried as well"},
+       [](Settings& s, std::string_view, std::string_view v) { s.decisions = v; }},
       {{"segment_bytes", "auto",
         "pipelining: shards larger than this are cut into segments; 0: off; auto: schedule files as their steps ask "
         "for"},

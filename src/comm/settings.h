@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ struct Grouping {
   int size = 0;               // consecutive ranks per group
 };
 
+/// Who chooses where neither a parameter nor a rule does.
+enum class Choosing : std::uint8_t { measured, model, off };
+
 struct Settings {
   std::array<Forced, k_calls> forced;
   CollectiveValues values;  // of algorithms' options, by collective: alltoall_radix
@@ -35,7 +39,10 @@ struct Settings {
   std::string rules;                           // path of a rules file
   std::optional<std::size_t> segment_bytes;    // nothing: as the schedule asks for
   Pace pace = Pace::free;
-  bool own_lanes = false;  // transport is ucx
+  Choosing choosing = Choosing::measured;
+  std::size_t trial_after = 8;  // calls of a class that follow the model
+  std::string decisions;        // path of a file of decisions
+  bool own_lanes = false;       // transport is ucx
   LaneSetting lanes;
   double connect_timeout_s = 10;
   int verbose = 0;

@@ -242,11 +242,43 @@ bool shim_has_served(const struct shim_communicator *communicator)
     return communicator->messages != shim_mpi.comm_null;
 }
 
+_Thread_local struct shim_left shim_left;
+
+void shim_note_left(struct shim_communicator *communicator, int collective)
+{
+    if ((*colltopo_left(communicator->collectives) >> collective & 1) != 0) {
+        shim_left = (struct shim_left){communicator, collective};
+    }
+}
+
+struct shim_left shim_take_left(void)
+{
+    const struct shim_left left = shim_left;
+
+    shim_left.communicator = NULL;
+    return left;
+}
+
+int shim_came_back(struct shim_left left, int status)
+{
+    if (left.communicator != NULL) {
+        colltopo_previous_done(left.communicator->collectives, left.collective);
+    }
+    return status;
+}
+
 bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)
 {
     /* Before anything is asked: ranks agree by messages. */
     if (communicator->messages == shim_mpi.comm_null && !communicator->broken) {
         make_private(communicator);
     }
-    return !communicator->broken && colltopo_serves(communicator->collectives, collective, call);
+    if (communicator->broken) {
+        return false;
+    }
+    if (colltopo_serves(communicator->collectives, collective, call)) {
+        return true;
+    }
+    shim_note_left(communicator, collective);
+    return false;
 }

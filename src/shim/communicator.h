@@ -39,6 +39,23 @@ bool shim_serves(struct shim_communicator *communicator, int collective, const c
 /* Whether calls have been served before: then colltopo may be run without asking, and decline. */
 bool shim_has_served(const struct shim_communicator *communicator);
 
+/* A call that was left to the library to be timed (colltopo_left), from its being declined until the library is asked.
+ * Of this thread. */
+struct shim_left {
+    struct shim_communicator *communicator; /* NULL: there is none */
+    int collective;
+};
+extern _Thread_local struct shim_left shim_left;
+
+/* Notes a declined call there, if it is one. */
+void shim_note_left(struct shim_communicator *communicator, int collective);
+
+/* The library is asked: what is noted from here on is of calls within. The clock runs since the call was declined. */
+struct shim_left shim_take_left(void);
+
+/* The library has answered `status`. */
+int shim_came_back(struct shim_left left, int status);
+
 /* The callbacks that lend MPI's messages to colltopo; their context is the communicator. */
 extern const colltopo_callbacks shim_callbacks;
 

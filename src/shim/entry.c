@@ -37,6 +37,8 @@ int shim_run(void *owner, int collective, const colltopo_call *call)
     status = colltopo_run(communicator->collectives, collective, call);
     if (status == COLLTOPO_SUCCESS) {
         atomic_fetch_add_explicit(&calls[collective], 1, memory_order_relaxed);
+    } else if (status == COLLTOPO_DECLINED) {
+        shim_note_left(communicator, collective);
     } else if (status == COLLTOPO_INVALID) {
         char line[256];
         shim_say(0, shell_failure(line, sizeof(line)));

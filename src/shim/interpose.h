@@ -2,6 +2,7 @@
 #ifndef COLLTOPO_SHIM_INTERPOSE_H
 #define COLLTOPO_SHIM_INTERPOSE_H
 
+#include "communicator.h"
 #include <stdatomic.h>
 
 #include "library.h"
@@ -23,7 +24,8 @@
             *(void **)&function = shim_must_find("PMPI_" #name); \
             library_##name = function;                           \
         }                                                        \
-        return function arguments;                               \
+        const struct shim_left left = shim_take_left();          \
+        return shim_came_back(left, function arguments);         \
     } while (0)
 
 /* Returns what a served call returns. */

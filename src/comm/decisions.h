@@ -1,0 +1,88 @@
+// What trials decided: in the process, for communicators of the same kind that come later, and in a file, for jobs that
+// come later (the setting `decisions`, docs/choice.md).
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "comm/forced.h"
+
+namespace colltopo {
+
+/// The calls that a decision is for.
+struct DecisionKey {
+  Collective collective = Collective::alltoall;
+  std::size_t from = 0, to = 0;  // bytes, a class of sizes
+  int operation = 0;             // 1: commutative, 2: any order gives the same bits; 0 where nothing is reduced
+  std::string previous;          // name of the component that serves what is declined
+
+  friend bool operator==(const DecisionKey&, const DecisionKey&) = default;
+};
+
+/// The winner, as a value of X_algorithm or "schedules" (one of the folders), and what all were measured at.
+struct Outcome {
+  struct Time {
+    std::string name;
+    double seconds = 0;  // a call, as the ranks' mean of medians; negative: never measured
+  };
+  DecisionKey key;
+  std::string winner;
+  std::vector<Time> times;
+};
+
+inline constexpr const char* k_by_schedules = "schedules";
+
+/// Those of one kind of communicator.
+class Decisions {
+ public:
+  const Outcome* find(const DecisionKey& key) const;
+  void add(Outcome outcome);
+  void add(const Decisions& others);
+  const std::vector<Outcome>& all() const { return all_; }
+
+  /// A line for each.
+  std::string text() const;
+  /// Of one such line; throws Error naming `place`.
+  static Outcome outcome_from(const std::string& line, const std::string& place);
+
+ private:
+  std::vector<Outcome> all_;
+};
+
+/// A file of decisions, by kind of communicator.
+class DecisionFile {
+ public:
+  /// A file that does not exist is empty. Throws Error naming place, fact and consequence.
+  static DecisionFile read(const std::string& path);
+  /// Adds decisions to what is in the file; other processes may do so at the same time. Throws Error.
+  static void add(const std::string& path, const std::string& kind, const Decisions& decisions);
+
+  const Decisions* find(const std::string& kind) const;
+
+ private:
+  static DecisionFile parse(const std::string& text, const std::string& path);
+  std::string text() const;
+
+  std::map<std::string, Decisions> of_kind_;
+};
+
+/// What this process knows, beside what it has read: by file ("": none) and kind of communicator. Thread-safe.
+class DecisionBook {
+ public:
+  static DecisionBook& of_process();
+  /// With what `path` has, which is read once. Throws Error.
+  Decisions known(const std::string& path, const std::string& kind);
+  void add(const std::string& path, const std::string& kind, const Outcome& outcome);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, DecisionFile> files_;  // as they were read
+  std::map<std::pair<std::string, std::string>, Decisions> made_;
+};
+
+/// What decisions depend on besides the call: "16 ranks, 4 nodes, placement 1f, settings 2e".
+std::string kind_of_communicator(const std::vector<int>& node_of, const std::string& settings);
+
+}  // namespace colltopo

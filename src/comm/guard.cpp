@@ -1,0 +1,140 @@
+#include "comm/guard.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "comm/decisions.h"
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t k_ours = 2;  // the standing decision and one more, or the model's best two
+constexpr const char* k_previous = "fallback";
+
+std::string time_text(const Outcome::Time& time) {
+  return time.seconds < 0 ? fmt::format("{} never", time.name)
+                          : fmt::format("{} {:.3g} us", time.name, time.seconds * 1e6);
+}
+
+}  // namespace
+
+Guard::Class& Guard::class_of(const Request& request) {
+  DecisionKey key = Selector::key_of(request);
+  auto& all = classes_[index_of(request.collective)];
+  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one->key == key; });
+  if (found != all.end()) return **found;
+  auto made = std::make_unique<Class>();
+  made->key = std::move(key);
+  return *all.emplace_back(std::move(made));
+}
+
+const Decision* Guard::look(const Request& request, const Decision& standing) {
+  Class& one = class_of(request);
+  const Now before = now_;
+  now_ = {};
+  if (one.trial == nullptr && one.calls >= settings_.trial_after && !begin_trial(one, request, standing)) {
+    selector_.close(request);
+    return &selector_.decide(request);
+  }
+  if (one.trial != nullptr && one.trial->must_agree() && agree(one, request)) return &selector_.decide(request);
+  now_.of = &one;
+  now_.begun = before.of == &one && before.begun;
+  now_.since = before.since;
+  if (one.trial == nullptr) return &standing;
+  const Trial::Turn turn = one.trial->turn();
+  const Contestant& contestant = one.contestants[turn.contestant];
+  now_.contestant = turn.contestant;
+  now_.counts = turn.counts;
+  now_.leaves = contestant.text == k_previous;
+  return contestant.standing ? &standing : &contestant.decision;
+}
+
+// False: there is nothing to choose between.
+bool Guard::begin_trial(Class& one, const Request& request, const Decision& standing) {
+  const auto add = [&](const Decision& decision, bool stands) {
+    std::string text = decision.file != nullptr ? k_by_schedules
+                       : decision.serves()      ? text_of(*decision.algorithm, decision.options.values)
+                                                : k_previous;
+    if (std::ranges::find(one.contestants, text, &Contestant::text) == one.contestants.end())
+      one.contestants.push_back({decision, std::move(text), stands});
+  };
+  if (standing.serves()) add(standing, true);
+  for (const Decision& decision : selector_.leading(request, k_ours))
+    if (one.contestants.size() < k_ours) add(decision, false);
+  if (request.fallback_allowed) add(Decision{}, false);
+  if (one.contestants.size() < 2) return false;
+  one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed);
+  return true;
+}
+
+bool Guard::agree(Class& one, const Request& request) {
+  std::vector<long long> times = one.trial->medians();
+  agreement_.add_up(times);
+  one.trial->narrow(times);
+  if (!one.trial->winner()) return false;
+  Outcome outcome;
+  outcome.key = one.key;
+  outcome.winner = one.contestants[*one.trial->winner()].text;
+  for (std::size_t c = 0; c < one.contestants.size(); ++c)
+    outcome.times.push_back({one.contestants[c].text, one.trial->seconds(c, ranks_)});
+  counts_.trials.increase();
+  if (outcome.winner == k_previous) counts_.for_previous.increase();
+  say(request, outcome);
+  for (Now& waiting : waiting_)
+    if (waiting.of == &one) waiting = {};
+  std::erase_if(classes_[index_of(request.collective)], [&](const auto& kept) { return kept.get() == &one; });
+  selector_.remember(std::move(outcome));
+  return true;
+}
+
+void Guard::say(const Request& request, const Outcome& outcome) const {
+  if (!voice_.heard(1)) return;
+  std::string times;
+  for (const Outcome::Time& time : outcome.times) times += (times.empty() ? "" : ", ") + time_text(time);
+  voice_.say(1, fmt::format("{} of {} to {} bytes on {} ranks: {} (measured: {})", name(request.collective),
+                            outcome.key.from, outcome.key.to - 1, ranks_, outcome.winner, times));
+}
+
+void Guard::advance() {
+  ++now_.of->calls;
+  if (now_.of->trial == nullptr) return;
+  now_.of->trial->advance();
+  counts_.calls.increase();
+}
+
+void Guard::leave() {
+  if (now_.of == nullptr) return;
+  Now& waiting = waiting_[index_of(now_.of->key.collective)];
+  waiting = now_;
+  waiting.counts = now_.counts && now_.leaves;
+  left_ |= 1u << index_of(now_.of->key.collective);
+  advance();
+  forget();
+  waiting.since = Clock::now();
+}
+
+void Guard::done(Collective collective) {
+  Now& waiting = waiting_[index_of(collective)];
+  left_ &= ~(1u << index_of(collective));
+  if (waiting.of != nullptr && waiting.counts)
+    waiting.of->trial->add(waiting.contestant, std::chrono::duration<double>(Clock::now() - waiting.since).count());
+  waiting = {};
+}
+
+void Guard::begins() noexcept {
+  if (now_.of == nullptr || now_.begun) return;
+  now_.begun = true;
+  now_.since = Clock::now();
+}
+
+void Guard::ran() {
+  if (now_.of == nullptr) return;
+  if (now_.counts)
+    now_.of->trial->add(now_.contestant, std::chrono::duration<double>(Clock::now() - now_.since).count());
+  advance();
+  forget();
+}
+
+}  // namespace colltopo

@@ -1,0 +1,88 @@
+// The guard of a communicator: nothing that the model chose is kept before it was measured beside the next best and the
+// previous implementation (docs/decisions/0018-trials.md).
+//
+// For every class of sizes it counts the calls. The first follow the model; then a Trial goes through its turns, the
+// ranks agree once per stage on sums of medians, and what won is kept. Each rank counts alike, since a class follows
+// from what is equal on all ranks.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "comm/agreement.h"
+#include "comm/counters.h"
+#include "comm/selector.h"
+#include "comm/trial.h"
+
+namespace colltopo {
+
+class Guard {
+ public:
+  Guard(const Settings& settings, Selector& selector, const Agreement& agreement, const Voice& voice, Rank ranks)
+      : settings_(settings), selector_(selector), agreement_(agreement), voice_(voice), ranks_(ranks) {}
+
+  /// What serves the call at hand, whose standing decision is open. Collective where a stage of the trial is over.
+  /// Looking twice at the same call changes nothing. The answer holds for this call.
+  const Decision* look(const Request& request, const Decision& standing);
+
+  /// The call at hand is left to the previous implementation, to be timed if that is its turn.
+  void leave();
+  /// The call at hand is to be served; then it was.
+  void begins() noexcept;
+  void ran();
+  /// Whether the call at hand is part of a class that is not decided.
+  bool has_call() const noexcept { return now_.of != nullptr; }
+  void forget() noexcept { now_ = {}; }
+
+  /// Bit c: a call of collective c was left, and the caller is to say when it is done.
+  const unsigned* left() const noexcept { return &left_; }
+  /// It is done.
+  void done(Collective collective);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Contestant {
+    Decision decision;      // of the previous implementation: serves nothing
+    std::string text;       // as in Outcome
+    bool standing = false;  // whatever the selector says for the call: a schedule of the folders may differ by root
+  };
+  /// Calls that are decided together.
+  struct Class {
+    DecisionKey key;
+    std::size_t calls = 0;
+    std::vector<Contestant> contestants;
+    std::unique_ptr<Trial> trial;  // null: the model still serves
+  };
+  struct Now {
+    Class* of = nullptr;
+    bool counts = false;  // towards the turn's contestant
+    bool leaves = false;  // the turn is the previous implementation's
+    std::size_t contestant = 0;
+    bool begun = false;
+    Clock::time_point since{};
+  };
+
+  Class& class_of(const Request& request);
+  bool begin_trial(Class& one, const Request& request, const Decision& standing);
+  /// Returns whether the class is decided.
+  bool agree(Class& one, const Request& request);
+  void say(const Request& request, const Outcome& outcome) const;
+  void advance();
+
+  const Settings& settings_;
+  Selector& selector_;
+  const Agreement& agreement_;
+  const Voice& voice_;
+  Rank ranks_;
+  std::array<std::vector<std::unique_ptr<Class>>, k_calls> classes_;
+  Now now_;
+  std::array<Now, k_calls> waiting_{};  // by collective, as left_
+  unsigned left_ = 0;
+  static_assert(k_calls <= 8 * sizeof(unsigned));
+  TrialCounts counts_;
+};
+
+}  // namespace colltopo

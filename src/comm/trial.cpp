@@ -1,0 +1,70 @@
+#include "comm/trial.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace colltopo {
+
+namespace {
+
+constexpr std::size_t k_first_calls = 3;   // of a turn of the first stage, of which the first does not count
+constexpr std::size_t k_second_calls = 5;  // the same of the second stage
+constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
+constexpr double k_margin = 0.98;          // of the previous implementation's time, that a winner stays below
+
+}  // namespace
+
+Trial::Trial(std::size_t contestants, bool previous_is_last)
+    : previous_is_last_(previous_is_last), left_(contestants), times_(contestants), sums_(contestants, -1) {
+  std::iota(left_.begin(), left_.end(), std::size_t{0});
+  begin_stage(k_first_calls, false);
+}
+
+void Trial::begin_stage(std::size_t calls, bool forth_and_back) {
+  turns_.clear();
+  place_ = 0;
+  for (auto& times : times_) times.clear();
+  std::vector<std::size_t> order = left_;
+  if (forth_and_back) order.insert(order.end(), left_.rbegin(), left_.rend());
+  for (const std::size_t contestant : order)
+    for (std::size_t call = 0; call < calls; ++call) turns_.push_back({contestant, call > 0});
+}
+
+void Trial::add(std::size_t contestant, double seconds) { times_[contestant].push_back(seconds); }
+
+std::vector<long long> Trial::medians() const {
+  std::vector<long long> medians;
+  for (std::vector<double> times : times_) {
+    std::ranges::sort(times);
+    const std::size_t n = times.size();
+    // Of two, the smaller: what disturbs a call makes it longer.
+    const double median = n == 0 ? 0 : n <= 2 ? times[0] : (times[(n - 1) / 2] + times[n / 2]) / 2;
+    medians.push_back(n == 0 ? k_no_time : std::min(k_no_time, static_cast<long long>(median * 1e9)));
+  }
+  return medians;
+}
+
+void Trial::narrow(std::span<const long long> sums) {
+  for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
+  const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
+  if (stage_++ == 0) {
+    std::erase_if(left_, [&](std::size_t c) {
+      return static_cast<double>(sums[c]) > k_far_behind * static_cast<double>(sums[best]);
+    });
+    if (left_.size() > 1) return begin_stage(k_second_calls, true);
+  }
+  winner_ = best;
+  const std::size_t previous = sums_.size() - 1;
+  const bool previous_is_in = previous_is_last_ && left_.back() == previous;
+  if (previous_is_in && static_cast<double>(sums[best]) > k_margin * static_cast<double>(sums[previous]))
+    winner_ = previous;
+  turns_.clear();
+  place_ = 0;
+}
+
+double Trial::seconds(std::size_t contestant, int ranks) const {
+  const long long sum = sums_[contestant];
+  return sum < 0 || sum >= k_no_time ? -1 : static_cast<double>(sum) * 1e-9 / ranks;
+}
+
+}  // namespace colltopo

@@ -1,0 +1,56 @@
+// The turns of a trial: which contestant serves the next call of a class of sizes, and what was measured.
+//
+// Nothing here is communicated. Turns follow from the number of calls alone, so all ranks are at the same one; when
+// must_agree(), they add up their times and narrow() the field. First every contestant has a few calls, and who is far
+// behind is out; then those that are left have more of them, forth and back, so that what drifts meets all alike. The
+// first call of a turn is not counted: it makes a plan, and ends what the turn before it left under way.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace colltopo {
+
+class Trial {
+ public:
+  /// `previous_is_last`: the last contestant is the previous implementation, whom others must beat by a margin.
+  Trial(std::size_t contestants, bool previous_is_last);
+
+  struct Turn {
+    std::size_t contestant = 0;
+    bool counts = false;
+  };
+  /// All turns of this stage are over: narrow() comes before the next.
+  bool must_agree() const { return place_ == turns_.size(); }
+  Turn turn() const { return turns_[place_]; }
+  void advance() { ++place_; }
+  void add(std::size_t contestant, double seconds);
+
+  /// This rank's median of each contestant in this stage, in nanoseconds; k_no_time for one without any.
+  std::vector<long long> medians() const;
+  /// With the sums of all ranks' medians, equal everywhere.
+  void narrow(std::span<const long long> sums);
+  /// Once the trial is over.
+  std::optional<std::size_t> winner() const { return winner_; }
+  /// Seconds per rank and call, as they were agreed on last; negative: never measured.
+  double seconds(std::size_t contestant, int ranks) const;
+  std::size_t contestants() const { return sums_.size(); }
+
+  static constexpr long long k_no_time = 1'000'000'000'000;  // ns; the sum of a million fits
+
+ private:
+  void begin_stage(std::size_t calls, bool forth_and_back);
+
+  bool previous_is_last_;
+  int stage_ = 0;
+  std::size_t place_ = 0;
+  std::vector<Turn> turns_;
+  std::vector<std::size_t> left_;           // contestants that are still in
+  std::vector<std::vector<double>> times_;  // [contestant], of this stage
+  std::vector<long long> sums_;             // [contestant]; negative: never measured
+  std::optional<std::size_t> winner_;
+};
+
+}  // namespace colltopo

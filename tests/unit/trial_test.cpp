@@ -1,0 +1,268 @@
+// Trials: the turns and who wins them, and the guard over threads that play ranks.
+
+#include "comm/trial.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "comm/decisions.h"
+#include "comm/guard.h"
+#include "errors.h"
+#include "ranks.h"
+
+namespace colltopo {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+// Plays a trial in which contestant c takes seconds[c], on this many ranks alike; returns the turns taken of each.
+std::vector<int> played(Trial& trial, const std::vector<double>& seconds, int ranks = 1) {
+  std::vector<int> turns(seconds.size());
+  while (!trial.winner()) {
+    if (trial.must_agree()) {
+      std::vector<long long> sums = trial.medians();
+      for (long long& sum : sums) sum *= ranks;
+      trial.narrow(sums);
+      continue;
+    }
+    const Trial::Turn turn = trial.turn();
+    ++turns[turn.contestant];
+    // What does not count may take as long as it likes.
+    if (turn.counts) trial.add(turn.contestant, seconds[turn.contestant]);
+    trial.advance();
+  }
+  return turns;
+}
+
+TEST(Trial, the_fastest_wins_and_who_is_far_behind_is_out_early) {
+  Trial trial(3, true);
+  const std::vector<int> turns = played(trial, {10e-6, 9e-6, 40e-6}, 16);
+  EXPECT_EQ(trial.winner(), 1u);
+  EXPECT_EQ(turns[2], 3) << "four times as long: only the first stage";
+  EXPECT_EQ(turns[0], 13);
+  EXPECT_NEAR(trial.seconds(1, 16), 9e-6, 1e-8);
+  EXPECT_NEAR(trial.seconds(2, 16), 40e-6, 1e-8);
+}
+
+TEST(Trial, the_previous_implementation_keeps_what_is_not_clearly_beaten) {
+  Trial close(2, true);
+  played(close, {9.9e-6, 10e-6});
+  EXPECT_EQ(close.winner(), 1u);
+  Trial clear(2, true);
+  played(clear, {9.5e-6, 10e-6});
+  EXPECT_EQ(clear.winner(), 0u);
+  Trial among_ours(2, false);
+  played(among_ours, {10e-6, 9.9e-6});
+  EXPECT_EQ(among_ours.winner(), 1u);
+}
+
+TEST(Trial, one_slow_call_in_a_turn_decides_nothing) {
+  Trial trial(2, false);
+  int call = 0;
+  while (!trial.winner()) {
+    if (trial.must_agree()) {
+      trial.narrow(trial.medians());
+      continue;
+    }
+    const Trial::Turn turn = trial.turn();
+    const bool disturbed = turn.contestant == 0 && call++ % 5 == 1;
+    if (turn.counts) trial.add(turn.contestant, disturbed ? 1e-3 : turn.contestant == 0 ? 10e-6 : 12e-6);
+    trial.advance();
+  }
+  EXPECT_EQ(trial.winner(), 0u);
+}
+
+TEST(Trial, a_contestant_that_was_never_measured_does_not_win) {
+  Trial trial(2, true);
+  while (!trial.winner()) {
+    if (trial.must_agree()) {
+      trial.narrow(trial.medians());
+      continue;
+    }
+    if (trial.turn().counts && trial.turn().contestant == 0) trial.add(0, 1);
+    trial.advance();
+  }
+  EXPECT_EQ(trial.winner(), 0u);
+  EXPECT_LT(trial.seconds(1, 1), 0);
+}
+
+TEST(Decisions, a_line_reads_back_and_a_wrong_one_is_named) {
+  Outcome outcome;
+  outcome.key = DecisionKey{Collective::alltoall, 8, 10, 0, "tuned"};
+  outcome.winner = "tra:radix=4";
+  outcome.times.push_back({"tra:radix=4", 1e-5});
+  outcome.times.push_back({"fallback", -1});
+  Decisions decisions;
+  decisions.add(outcome);
+  std::string line = decisions.text();
+  line.pop_back();
+  const Outcome back = Decisions::outcome_from(line, "f:2");
+  EXPECT_EQ(back.key, outcome.key);
+  EXPECT_EQ(back.winner, "tra:radix=4");
+  ASSERT_EQ(back.times.size(), 2u);
+  EXPECT_DOUBLE_EQ(back.times[0].seconds, 1e-5);
+  EXPECT_THAT(error_from([] { Decisions::outcome_from("alltoall 8 10 0", "f:2"); }),
+              HasSubstr("f:2: 'alltoall 8 10 0' is no decision"));
+  EXPECT_THAT(error_from([] { Decisions::outcome_from("alltoall 8 10 0 - trap", "f:3"); }),
+              HasSubstr("f:3 is 'trap'; must be one of"));
+}
+
+// A communicator of four threads whose previous implementation takes `previous_us`, ours `ours_us` more than it does.
+class Guarded : public testing::Test {
+ protected:
+  static constexpr int k_ranks = 4;
+
+  void SetUp() override {
+    path_ = std::filesystem::temp_directory_path() /
+            ("colltopo_decisions_" + std::to_string(getpid()) + "_" + std::to_string(++files_));
+    std::filesystem::remove(path_);
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  struct Counted {
+    int served = 0, left = 0;
+  };
+  // Calls of alltoall (allreduce) of one element, each checked; what rank 0 saw of the last `tail` of them.
+  Counted calls(Ranks& ranks, int number, int tail, std::vector<std::pair<const char*, std::string>> settings,
+                std::chrono::microseconds previous_takes, bool reduces = false, int op_properties = 3) {
+    Counted counted;
+    ranks.run([&](int rank, colltopo_comm* comm) {
+      for (const auto& [name, value] : settings)
+        ASSERT_EQ(colltopo_comm_set(comm, name, value.c_str()), COLLTOPO_SUCCESS);
+      const unsigned* const left = colltopo_left(comm);
+      const int collective = reduces ? COLLTOPO_ALLREDUCE : COLLTOPO_ALLTOALL;
+      for (int i = 0; i < number; ++i) {
+        std::vector<std::int64_t> input(k_ranks), output(k_ranks, -1);
+        for (int to = 0; to < k_ranks; ++to) input[static_cast<std::size_t>(to)] = 100 * rank + to;
+        colltopo_call call{};
+        call.input = input.data();
+        call.output = output.data();
+        call.count = 1;
+        call.element_size = sizeof(std::int64_t);
+        call.op_properties = op_properties;
+        call.reduce = [](void*, const void* source, void* target, std::size_t) {
+          *static_cast<std::int64_t*>(target) += *static_cast<const std::int64_t*>(source);
+          return 0;
+        };
+        // Ranks that pack ask first; the others do not.
+        const bool asks = rank % 2 == 1 && i % 3 != 0;
+        int code = asks && colltopo_serves(comm, collective, &call) == 0 ? COLLTOPO_DECLINED
+                                                                         : colltopo_run(comm, collective, &call);
+        if (code == COLLTOPO_DECLINED) {
+          if (rank == 0 && i >= number - tail) ++counted.left;
+          std::this_thread::sleep_for(previous_takes);
+          if ((*left >> collective & 1) != 0) colltopo_previous_done(comm, collective);
+          ASSERT_EQ(*left, 0u);
+          continue;
+        }
+        ASSERT_EQ(code, COLLTOPO_SUCCESS);
+        if (rank == 0 && i >= number - tail) ++counted.served;
+        for (int from = 0; from < (reduces ? 1 : k_ranks); ++from)
+          ASSERT_EQ(output[static_cast<std::size_t>(from)], reduces ? 600 : 100 * from + rank);
+      }
+    });
+    return counted;
+  }
+
+  std::string path_;
+  static inline int files_ = 0;  // a process reads a file once
+};
+
+using std::chrono_literals::operator""us;
+
+TEST_F(Guarded, a_slow_previous_implementation_loses_though_nothing_is_known_of_it) {
+  Ranks ranks(k_ranks);
+  const Counted all = calls(ranks, 60, 60, {{"verbose", "1"}}, 20000us);
+  EXPECT_GE(all.left, 3) << "its turn";
+  Ranks again(k_ranks);
+  EXPECT_EQ(calls(again, 60, 10, {}, 20000us).served, 10);
+  EXPECT_THAT(ranks.said, Contains(HasSubstr("alltoall of 8 to 9 bytes on 4 ranks: ")));
+  EXPECT_THAT(ranks.said, Contains(HasSubstr("(measured: ")));
+}
+
+TEST_F(Guarded, a_fast_previous_implementation_keeps_the_calls) {
+  Ranks ranks(k_ranks);
+  const Counted last = calls(ranks, 80, 10, {{"latency_node", "1us"}, {"verbose", "1"}}, 0us);
+  EXPECT_EQ(last.left, 10);
+  EXPECT_THAT(ranks.said, Contains(HasSubstr("fallback (measured: ")));
+}
+
+TEST_F(Guarded, few_calls_and_choice_by_model_try_nothing) {
+  const unsigned long long before = [] {
+    std::size_t i = 0;
+    while (std::string(colltopo_counters()[i].name) != "trial_calls") ++i;
+    return colltopo_counter_value(i);
+  }();
+  Ranks ranks(k_ranks), by_model(k_ranks), forced(k_ranks), off(k_ranks);
+  calls(ranks, 8, 8, {{"latency_node", "2us"}}, 0us);
+  calls(by_model, 60, 60, {{"choice", "model"}}, 0us);
+  EXPECT_EQ(calls(forced, 60, 60, {{"alltoall_algorithm", "linear"}}, 0us).served, 60);
+  EXPECT_EQ(calls(off, 60, 60, {{"choice", "off"}}, 0us).left, 60);
+  std::size_t i = 0;
+  while (std::string(colltopo_counters()[i].name) != "trial_calls") ++i;
+  EXPECT_EQ(colltopo_counter_value(i), before);
+}
+
+TEST_F(Guarded, sums_whose_order_shows_are_tried_with_a_file_alone_and_exact_ones_always) {
+  const std::vector<std::pair<const char*, std::string>> plain = {{"latency_node", "3us"}, {"verbose", "1"}};
+  Ranks floating(k_ranks), exact(k_ranks), filed(k_ranks);
+  calls(floating, 60, 60, plain, 1000us, true, COLLTOPO_OP_COMMUTATIVE);
+  EXPECT_THAT(floating.said, Not(Contains(HasSubstr("measured: "))));
+  calls(exact, 60, 60, plain, 1000us, true);
+  EXPECT_THAT(exact.said, Contains(HasSubstr("measured: ")));
+  auto with_file = plain;
+  with_file.push_back({"decisions", path_});
+  calls(filed, 60, 60, with_file, 1000us, true, COLLTOPO_OP_COMMUTATIVE);
+  EXPECT_THAT(filed.said, Contains(HasSubstr("measured: ")));
+}
+
+TEST_F(Guarded, the_next_job_does_what_the_file_says_from_its_first_call) {
+  std::ofstream(path_) << "colltopo-decisions 1\n";
+  Ranks first(k_ranks);
+  calls(first, 60, 1, {{"decisions", path_}}, 20000us);
+  std::string text;
+  std::ifstream in(path_);
+  for (std::string line; std::getline(in, line);) text += line + '\n';
+  EXPECT_THAT(text, HasSubstr("communicator 4 ranks, 1 nodes, placement "));
+  ASSERT_THAT(text, HasSubstr("\nalltoall 8 10 0 tuned "));
+  // Another winner than any trial would find, as another job may have left it.
+  const std::size_t at = text.find("\nalltoall 8 10 0 tuned ");
+  const std::string other = text.substr(0, at) + "\nalltoall 8 10 0 tuned pairwise pairwise 1e-6\n";
+  const std::string elsewhere = path_ + "_2";  // what a process has read it reads no more
+  std::ofstream(elsewhere) << other;
+  Ranks next(k_ranks);
+  EXPECT_EQ(calls(next, 40, 40, {{"decisions", elsewhere}, {"verbose", "1"}, {"choice", "model"}}, 0us).served, 40);
+  EXPECT_THAT(next.said, Contains(HasSubstr("pairwise (measured, predicted ")));
+  std::filesystem::remove(elsewhere);
+}
+
+TEST_F(Guarded, a_broken_file_of_decisions_is_named_and_changes_nothing) {
+  std::ofstream(path_) << "hello\n";
+  Ranks ranks(k_ranks);
+  calls(ranks, 60, 1, {{"decisions", path_}}, 100us);
+  EXPECT_THAT(ranks.said, Contains(HasSubstr(path_ + ":1: 'hello'; expected 'colltopo-decisions 1'")));
+  std::string line;
+  std::getline(std::ifstream(path_) >> std::ws, line);
+  EXPECT_EQ(line, "hello");
+}
+
+TEST_F(Guarded, a_later_communicator_of_the_kind_begins_with_what_was_measured) {
+  const std::vector<std::pair<const char*, std::string>> settings = {{"latency_node", "5us"}, {"verbose", "1"}};
+  Ranks first(k_ranks), second(k_ranks);
+  calls(first, 60, 1, settings, 20000us);
+  const Counted all = calls(second, 30, 30, settings, 0us);
+  EXPECT_EQ(all.served, 30);
+  EXPECT_THAT(second.said, Contains(HasSubstr("(measured, predicted ")));
+}
+
+}  // namespace
+}  // namespace colltopo
