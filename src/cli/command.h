@@ -35,6 +35,7 @@ void add_draw(CLI::App& app, Session& session);
 void add_convert(CLI::App& app, Session& session);
 void add_topology(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
+void add_tune(CLI::App& app, Session& session);
 void add_bound(CLI::App& app, Session& session);
 void add_routes(CLI::App& app, Session& session);
 void add_prepare(CLI::App& app, Session& session);

@@ -2,7 +2,10 @@
 //
 // The decision is the component's own code; only the place of ranks is told instead of found out. What only a job can
 // tell, whether a schedule in a folder fits its hosts, is left out.
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -15,7 +18,10 @@
 #include "colltopo/error.h"
 #include "colltopo/placement.h"
 #include "colltopo/text.h"
+#include "comm/constants.h"
+#include "comm/decisions.h"
 #include "comm/rules.h"
+#include "comm/selector.h"
 #include "comm/settings.h"
 
 namespace colltopo::cli {
@@ -67,7 +73,16 @@ std::vector<int> dimensions_on(const Arguments& arguments, int nodes) {
   return topology.sides();
 }
 
-std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings) {
+/// The constants of a job with so many ranks on this host.
+Machine machine_for(const Arguments& arguments, const Settings& settings, std::vector<SourcedConstant>* sources) {
+  Settings on = settings;
+  if (on.topology.empty()) on.topology = arguments.on;
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return machine_with(on, constants_line(on, {without_domain(host.data())}, arguments.ranks_per_node), sources);
+}
+
+std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings, const Machine& machine) {
   Placement placement{nodes_by_rank(arguments), settings.dimensions};
   const int nodes = placement.nodes();
   if (!arguments.on.empty()) placement.dimensions = dimensions_on(arguments, nodes);
@@ -76,17 +91,8 @@ std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings&
   if (product != nodes) placement.dimensions.clear();  // part of a machine counts as a crossbar
   AlgorithmOptions options;
   if (settings.group.size > 0) options.values.set("group", settings.group.size);
-  return shared_chooser(arguments.ranks, placement, settings.machine, options, settings.values);
+  return shared_chooser(arguments.ranks, placement, machine, options, settings.values);
 }
-
-/// The request as the chooser knows it: of the collective whose schedules serve it.
-Request of_schedules(const Request& request) {
-  Request same = request;
-  same.collective = scheduled(request.collective);
-  return same;
-}
-
-bool is_sized(const Request& request) { return row(request.collective).sizes != Sizes::of_messages; }
 
 /// Where no rank knows all sizes, what may be asked for, priced for blocks of one size.
 std::vector<Candidate> candidates_of(Chooser& chooser, const Request& request) {
@@ -119,6 +125,22 @@ nlohmann::ordered_json candidates_json(const std::vector<Candidate>& candidates)
     if (!candidate.excluded.empty()) one["seconds"] = nullptr;
     list.push_back(one);
   }
+  return list;
+}
+
+nlohmann::ordered_json times_json(const std::vector<Outcome::Time>& times) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Outcome::Time& time : times)
+    list.push_back(
+        {{"name", time.name},
+         {"seconds", time.seconds < 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(time.seconds)}});
+  return list;
+}
+
+nlohmann::ordered_json constants_json(const std::vector<SourcedConstant>& constants) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const SourcedConstant& constant : constants)
+    list.push_back({{"name", constant.name}, {"value", constant.value}, {"source", constant.source}});
   return list;
 }
 
@@ -161,11 +183,28 @@ struct Explained {
   Candidate chosen;
   std::string why;
   std::size_t from = 0, to = k_any_bytes;
+  std::vector<Outcome::Time> measured = {};
 };
 
-/// In the component's order: a parameter, a rule, the model.
+/// What a file of decisions says of the request; null: nothing.
+const Outcome* decided_outcome(const Arguments& arguments, const Settings& settings, const Request& request,
+                               const DecisionFile& decisions) {
+  if (settings.choosing == Choosing::off) return nullptr;
+  const Decisions* const of_kind = decisions.find(kind_of_communicator(nodes_by_rank(arguments), settings.canonical));
+  return of_kind == nullptr ? nullptr : of_kind->find(Selector::key_of(request));
+}
+
+std::string times_text(const std::vector<Outcome::Time>& times) {
+  std::string text;
+  for (const Outcome::Time& time : times)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", time.name,
+                        time.seconds < 0 ? "never" : seconds_text(time.seconds));
+  return text;
+}
+
+/// In the component's order: a parameter, a rule, what was measured, the model.
 Explained explained(const Arguments& arguments, const Settings& settings, const Rules& rules, Chooser& chooser,
-                    const Request& request, const std::vector<Candidate>& candidates) {
+                    const DecisionFile& decisions, const Request& request, const std::vector<Candidate>& candidates) {
   const auto told = [&](const Forced& choice, const std::string& source) {
     const Candidate chosen = told_choice(choice, chooser, request);
     return Explained{chosen, chosen.excluded.empty() ? source : fmt::format("{}; {}", source, chosen.excluded)};
@@ -179,6 +218,17 @@ Explained explained(const Arguments& arguments, const Settings& settings, const 
     return {{nullptr, {}, "fallback", 0, ""},
             "no rank knows all sizes, so they decide nothing: without a parameter, a rule or a schedule of the folders "
             "the call is left to the previous component"};
+  if (const Outcome* const outcome = decided_outcome(arguments, settings, request, decisions);
+      outcome != nullptr && outcome->winner != k_by_schedules) {
+    const std::string source = fmt::format("{}: measured {}", settings.decisions, times_text(outcome->times));
+    Explained by_file = told(forced_from(settings.decisions, request.collective, outcome->winner), source);
+    by_file.from = outcome->key.from;
+    by_file.to = outcome->key.to;
+    by_file.measured = outcome->times;
+    return by_file;
+  }
+  if (settings.choosing == Choosing::off && request.fallback_allowed)
+    return {Candidate{nullptr, {}, "fallback", 0, ""}, "the parameter choice is off"};
   const Choice& choice = chooser.choose(of_schedules(request));
   return {choice, reason_of(choice, candidates), choice.from, choice.to};
 }
@@ -223,15 +273,20 @@ void run(const Arguments& arguments, const Session& session) {
   request.associative_bits = !arguments.floating;
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Settings settings = settings_from(arguments);
-  Chooser& chooser = *chooser_for(arguments, settings);  // the process keeps it
+  std::vector<SourcedConstant> constants;
+  const Machine machine = machine_for(arguments, settings, &constants);
+  Chooser& chooser = *chooser_for(arguments, settings, machine);  // the process keeps it
   const std::string path = arguments.rules.empty() ? settings.rules : arguments.rules;
   const Rules rules = path.empty() ? Rules() : Rules::read(path);
+
+  const DecisionFile decisions = settings.decisions.empty() ? DecisionFile() : DecisionFile::read(settings.decisions);
 
   nlohmann::ordered_json results = nlohmann::ordered_json::array();
   for (const std::size_t bytes : sizes) {
     request.bytes = bytes;
     const std::vector<Candidate> candidates = candidates_of(chooser, request);
-    const auto [chosen, why, from, to] = explained(arguments, settings, rules, chooser, request, candidates);
+    const auto [chosen, why, from, to, measured] =
+        explained(arguments, settings, rules, chooser, decisions, request, candidates);
     const Chunk chunks = chunks_of(chosen, request, arguments.ranks);
     results.push_back({{"collective", arguments.collective},
                        {"ranks", arguments.ranks},
@@ -242,6 +297,7 @@ void run(const Arguments& arguments, const Session& session) {
                        {"algorithm", chosen.name.starts_with("fallback") ? "fallback" : chosen.name},
                        {"seconds", chosen.seconds},
                        {"reason", why},
+                       {"measured", times_json(measured)},
                        {"chunks", chunks},
                        {"candidates", candidates_json(candidates)}});
     if (session.json) continue;
@@ -251,7 +307,10 @@ void run(const Arguments& arguments, const Session& session) {
     print_table(candidates, chosen);
     if (bytes != sizes.back()) std::cout << '\n';
   }
-  if (session.json) Report().add("results", results).print(session);
+  if (session.json)
+    Report().add("results", results).add("constants", constants_json(constants)).print(session);
+  else
+    std::cout << "\nconstants: " << text_of(constants) << '\n';
 }
 
 }  // namespace

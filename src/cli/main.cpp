@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   add_cost(app, session);
   add_draw(app, session);
   add_explain(app, session);
+  add_tune(app, session);
   add_convert(app, session);
   add_routes(app, session);
   add_prepare(app, session);

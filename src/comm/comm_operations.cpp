@@ -36,7 +36,7 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
     note_operation(collective, call, plan);
   }
   if (plan == nullptr) {
-    fallbacks_.add();
+    fallbacks_.increase();
     return COLLTOPO_DECLINED;
   }
   std::unique_ptr<Operation> operation = operations_.take();

@@ -137,7 +137,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
   const auto place_all = [&](Findings& findings) {
     places(findings);
     kind_ = kind_of_communicator(node_of_, settings_.canonical);
-    if (rank_ == 0) remembered = own_decisions(&unread);
+    if (rank_ == 0) remembered = own_memory(callbacks, &unread);
     length_at = findings.largest(static_cast<long long>(remembered.size()));
   };
   if (callbacks.places_are_local != 0) place_all(own);
@@ -149,7 +149,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
     if (!agreed(found, length_at, &length)) return false;
   }
   if (!unread.empty()) voice_.say(0, unread);
-  take_decisions(agreement_.text_of_rank_0(remembered, length));
+  take_memory(agreement_.text_of_rank_0(remembered, length));
   if (settings_.group.size == 0 && settings_.group.level != COLLTOPO_NODE && callbacks.locality != nullptr) {
     std::vector<int> group_of(node_of_);
     Findings found;
@@ -162,7 +162,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
   }
   fit_topology();
   if (rules_) rules_fingerprint_ = filed_.fingerprint();
-  chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_}, settings_.machine, options_, settings_.values);
+  chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_}, machine_, options_, settings_.values);
   return true;
 }
 
@@ -284,7 +284,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     return kept;
   }
   const Choice& chosen = chooser_->choose(of_schedules(request));
-  say_prediction(request, chosen, kept.decision.open ? "model, until measured" : "model");
+  say_prediction(request, chosen, kept.decision.open ? "model, until measured" : "model", true);
   kept.from = std::max(kept.from, chosen.from);
   kept.to = std::min(kept.to, chosen.to);
   kept.decision = {chosen.algorithm, nullptr, chosen.options, chosen.name, kept.decision.open};
@@ -382,7 +382,7 @@ Decision Selector::decided_by_file(const std::string& path, const std::string& s
 // algorithms of the table fill their channels in every step and are not cut by themselves.
 Manner Selector::manner_of(const Decision& decision, const Request& request) const {
   Manner manner;
-  const Machine& machine = settings_.machine;
+  const Machine& machine = machine_;
   manner.window = static_cast<std::uint32_t>(machine.window);
   const bool stepped = decision.file == nullptr ? decision.algorithm->paced_by_steps : false;
   const bool may_step = decision.file == nullptr || decision.file->proof.stepped;
@@ -429,9 +429,16 @@ void Selector::say_decision(const Request& request, const std::string& what, con
                             ranks_, nodes(), what, source));
 }
 
-void Selector::say_prediction(const Request& request, const Choice& chosen, const std::string& source) const {
-  if (voice_.heard(1))
-    say_decision(request, chosen.name, fmt::format("{}, predicted {:.3g} us", source, chosen.seconds * 1e6));
+void Selector::say_prediction(const Request& request, const Choice& chosen, const std::string& source,
+                              bool with_next) const {
+  if (!voice_.heard(1)) return;
+  std::string next;
+  if (with_next)
+    for (const Candidate& other : chooser_->leading(request, 3))
+      if (other.name != chosen.name) next += fmt::format(", {} {:.3g} us", other.name, other.seconds * 1e6);
+  say_decision(request, chosen.name,
+               fmt::format("{}, predicted {:.3g} us{}{}", source, chosen.seconds * 1e6, next.empty() ? "" : "; beside",
+                           next.empty() ? "" : next.substr(1)));
 }
 
 std::size_t Selector::memory_bytes() const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "colltopo/choice.h"
+#include "comm/constants.h"
 #include "comm/decisions.h"
 #include "comm/filed_schedules.h"
 #include "comm/rules.h"
@@ -102,12 +103,14 @@ class Selector {
   std::optional<Decision> decided_by_folders_file(const std::string& path, const Request& request);
   std::optional<Decision> decided_by_outcome(const Outcome& outcome, const Request& request);
   bool may_try(const Request& request) const;
-  std::string own_decisions(std::string* fault) const;
-  void take_decisions(const std::string& text);
+  std::string own_memory(const colltopo_callbacks& callbacks, std::string* fault) const;
+  std::string own_constants(const colltopo_callbacks& callbacks) const;
+  void take_memory(const std::string& text);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
   Decision default_of_messages() const;
   const Rule* matching_rule(const Request& request) const;
-  void say_prediction(const Request& request, const Choice& chosen, const std::string& source) const;
+  void say_prediction(const Request& request, const Choice& chosen, const std::string& source,
+                      bool with_next = false) const;
   void say_decision(const Request& request, const std::string& what, const std::string& source) const;
 
   const Settings& settings_;
@@ -124,6 +127,7 @@ class Selector {
   FiledSchedules filed_;
   std::optional<Rules> rules_;
   std::string rules_fingerprint_;  // that they may name
+  Machine machine_;       // of the settings, with what was measured
   std::string kind_;      // of communicator, for decisions
   Decisions decisions_;   // of earlier jobs, earlier communicators and this one
   Decisions remembered_;  // of this one

@@ -1,5 +1,7 @@
 // What trials decided, as far as the selector has to do with it.
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,22 +59,54 @@ void Selector::close(const Request& request) {
     if (kept->key == key) kept->decision.open = false;
 }
 
-// `fault`: why the file is of no use.
-std::string Selector::own_decisions(std::string* fault) const {
-  if (settings_.choosing == Choosing::off || (settings_.choosing == Choosing::model && settings_.decisions.empty()))
-    return "";
-  try {
-    return DecisionBook::of_process().known(settings_.decisions, kind_).text();
-  } catch (const Error& error) {
-    *fault = fmt::format("{}; nothing is known of earlier jobs", error.what());
-    return "";
+// Hosts by name where that asks nobody; else this process's own, which stands for its like.
+std::string Selector::own_constants(const colltopo_callbacks& callbacks) const {
+  constexpr std::size_t k_size = 256;
+  std::vector<char> names(k_size * static_cast<std::size_t>(ranks_));
+  std::vector<std::string> hosts;
+  if (callbacks.places_are_local != 0 && callbacks.host_names != nullptr &&
+      callbacks.host_names(callbacks.context, k_size, names.data()) == 0) {
+    for (std::size_t rank = 0; rank < static_cast<std::size_t>(ranks_); ++rank) {
+      std::string host = without_domain(&names[rank * k_size]);
+      if (hosts.empty() || hosts.back() != host) hosts.push_back(std::move(host));
+    }
+  } else if (gethostname(names.data(), k_size - 1) == 0) {
+    hosts.push_back(without_domain(names.data()));
   }
+  return constants_line(settings_, hosts, Placement{node_of_, {}}.ranks_per_node());
 }
 
-void Selector::take_decisions(const std::string& text) {
+// A line with constants, if there are any, and those of decisions. `fault`: why a file is of no use.
+std::string Selector::own_memory(const colltopo_callbacks& callbacks, std::string* fault) const {
+  std::string text;
+  try {
+    text = own_constants(callbacks);
+    if (!text.empty()) text += '\n';
+  } catch (const Error& error) {
+    *fault = fmt::format("{}; the model has its own constants", error.what());
+  }
+  if (settings_.choosing == Choosing::off || (settings_.choosing == Choosing::model && settings_.decisions.empty()))
+    return text;
+  try {
+    text += DecisionBook::of_process().known(settings_.decisions, kind_).text();
+  } catch (const Error& error) {
+    *fault = fmt::format("{}; nothing is known of earlier jobs", error.what());
+  }
+  return text;
+}
+
+void Selector::take_memory(const std::string& text) {
   std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);)
-    decisions_.add(Decisions::outcome_from(line, "rank 0's decisions"));
+  std::string constants;
+  for (std::string line; std::getline(lines, line);) {
+    if (is_constants_line(line))
+      constants = line;
+    else
+      decisions_.add(Decisions::outcome_from(line, "rank 0's decisions"));
+  }
+  std::vector<SourcedConstant> sources;
+  machine_ = machine_with(settings_, constants, &sources);
+  if (!constants.empty() && voice_.heard(1)) voice_.say(1, text_of(sources));
 }
 
 void Selector::write_decisions() noexcept {

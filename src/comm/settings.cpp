@@ -175,6 +175,11 @@ std::vector<Row> own_rows() {
         "file that remembers what was measured fastest: read by the first call, written at the end; with it, "
         "reductions whose order shows in the bits are tried as well"},
        [](Settings& s, std::string_view, std::string_view v) { s.decisions = v; }},
+      {{"constants", "auto",
+        "file of measured constants for the model, as colltopo-probe writes them; auto: where it writes them by "
+        "default; "
+        "off: none"},
+       [](Settings& s, std::string_view, std::string_view v) { s.constants = v.empty() ? "off" : v; }},
       {{"segment_bytes", "auto",
         "pipelining: shards larger than this are cut into segments; 0: off; auto: schedule files as their steps ask "
         "for"},

@@ -40,9 +40,10 @@ struct Settings {
   std::optional<std::size_t> segment_bytes;    // nothing: as the schedule asks for
   Pace pace = Pace::free;
   Choosing choosing = Choosing::measured;
-  std::size_t trial_after = 8;  // calls of a class that follow the model
-  std::string decisions;        // path of a file of decisions
-  bool own_lanes = false;       // transport is ucx
+  std::size_t trial_after = 8;     // calls of a class that follow the model
+  std::string decisions;           // path of a file of decisions
+  std::string constants = "auto";  // path of a file of constants, auto or off
+  bool own_lanes = false;          // transport is ucx
   LaneSetting lanes;
   double connect_timeout_s = 10;
   int verbose = 0;

@@ -1,6 +1,7 @@
 // `colltopo explain` tells what the component does: the same choice as a communicator's, over many cases.
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "colltopo/colltopo.h"
+#include "comm/constants.h"
+#include "comm/decisions.h"
 
 #pragma GCC diagnostic ignored "-Wrestrict"  // of strings that are joined, falsely (GCC 12, bug 105651)
 
@@ -172,6 +175,45 @@ TEST(Explain, agrees_with_the_component_on_rules) {
     {"msg_size_max": 64, "alg": "tra:radix=2"}, {"msg_size_max": 4096, "alg": "fallback"},
     {"msg_size_min": 10000, "alg": "pairwise"}]}]}})";
   expect_agreement({"alltoall", 16, 4, {"rules=" + path}});
+  std::remove(path.c_str());
+}
+
+TEST(Explain, agrees_with_the_component_on_a_file_of_decisions_and_on_who_chooses) {
+  const std::string path = testing::TempDir() + "explain_test_decisions.txt";
+  std::vector<int> node_of;
+  for (int rank = 0; rank < 24; ++rank) node_of.push_back(rank / 4);
+  std::ofstream(path) << "colltopo-decisions 1\ncommunicator " << kind_of_communicator(node_of, "")
+                      << "\nalltoall 8 10 0 tuned tra:radix=3 tra:radix=3 1e-6 fallback 2e-6\n"
+                      << "alltoall 1024 1218 0 tuned fallback fallback 1e-5 linear -1\n"
+                      << "alltoall 65536 77936 0 tuned pairwise pairwise 1e-3 fallback 2e-3\n";
+  for (const std::string choice : {"measured", "model", "off"})
+    for (const char* collective : {"alltoall", "bcast"})
+      expect_agreement({collective, 24, 4, {"decisions=" + path, "choice=" + choice}});
+  const std::vector<std::string> told = explained({"alltoall", 24, 4, {"decisions=" + path}}, "8,1024,65536");
+  EXPECT_EQ(told, (std::vector<std::string>{"tra radix=3", "fallback", "pairwise"}));
+  std::remove(path.c_str());
+}
+
+TEST(Explain, agrees_with_the_component_on_measured_constants) {
+  const std::string path = testing::TempDir() + "explain_test_constants.json";
+  std::array<char, 256> host{};
+  ASSERT_EQ(gethostname(host.data(), host.size() - 1), 0);
+  std::remove(path.c_str());
+  write_constants(path, {{without_domain(host.data())},
+                         4,
+                         transport_of_environment(),
+                         this_version(),
+                         {{"latency_node", 3e-5},
+                          {"latency_network", 4e-5},
+                          {"bandwidth_network", 1e9},
+                          {"bandwidth_cut", 2e7},
+                          {"message_overhead", 2e-5}},
+                         {},
+                         1.0});
+  for (const char* collective : k_collectives_of_api)
+    for (const auto& [ranks, per_node] : std::vector<std::pair<int, int>>{{16, 16}, {16, 4}, {24, 1}})
+      expect_agreement({collective, ranks, per_node, {"constants=" + path}});
+  expect_agreement({"allreduce", 32, 2, {"constants=" + path, "topology=torus:4x4"}});
   std::remove(path.c_str());
 }
 

@@ -1,0 +1,47 @@
+// colltopo tune, under mpirun: colltopo-probe, which is an MPI program of its own beside this one.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "colltopo/error.h"
+
+namespace colltopo::cli {
+
+namespace {
+
+struct Arguments {
+  std::string output;
+};
+
+void run(const Arguments& arguments, const Session& session) {
+  std::error_code ignored;
+  const auto probe = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "colltopo-probe";
+  std::vector<std::string> words = {probe.string()};
+  if (!arguments.output.empty()) words.insert(words.end(), {"-o", arguments.output});
+  if (session.json) words.emplace_back("--json");
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  execv(pointers[0], pointers.data());
+  throw Error(fmt::format("{}: cannot be run ({}); it is built and installed with MPI alone", probe.string(),
+                          std::strerror(errno)));
+}
+
+}  // namespace
+
+void add_tune(CLI::App& app, Session& session) {
+  CLI::App* command =
+      subcommand(app, session, "tune",
+                 "Under mpirun: measures the constants of the model on the hosts of the job (colltopo-probe)");
+  const auto arguments = std::make_shared<Arguments>();
+  command->add_option("-o,--output", arguments->output, "File to add them to; by default one that jobs find");
+  command->callback([arguments, &session] { run(*arguments, session); });
+}
+
+}  // namespace colltopo::cli

@@ -1,0 +1,218 @@
+#include "comm/constants.h"
+
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "colltopo/colltopo.h"
+#include "colltopo/error.h"
+
+namespace colltopo {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view k_line = "constants ";
+constexpr std::string_view k_from = " from ";
+constexpr const char* k_cut = "bandwidth_cut";
+
+constexpr std::array<ConstantName, 7> k_names = {{{"latency_node", &Machine::latency_node, false},
+                                                  {"latency_network", &Machine::latency_network, false},
+                                                  {"message_overhead", &Machine::overhead, false},
+                                                  {"bandwidth_node", &Machine::bandwidth_node, true},
+                                                  {"bandwidth_network", &Machine::bandwidth_network, true},
+                                                  {"bandwidth_copy", &Machine::bandwidth_copy, true},
+                                                  {"bandwidth_reduce", &Machine::bandwidth_reduce, true}}};
+
+bool is_given(const Settings& settings, std::string_view name) {
+  std::istringstream lines(settings.canonical);
+  for (std::string line; std::getline(lines, line);)
+    if (line.substr(0, line.find('=')) == name) return true;
+  return false;
+}
+
+bool same_key(const ConstantsRecord& a, const ConstantsRecord& b) {
+  return a.hosts == b.hosts && a.ranks_per_host == b.ranks_per_host && a.transport == b.transport &&
+         a.version == b.version;
+}
+
+Json json_of(const ConstantsRecord& record) {
+  return {{"hosts", record.hosts},     {"ranks_per_host", record.ranks_per_host}, {"transport", record.transport},
+          {"version", record.version}, {"constants", record.constants},           {"alone", record.alone},
+          {"seconds", record.seconds}};
+}
+
+ConstantsRecord record_from(const Json& json) {
+  ConstantsRecord record;
+  json.at("hosts").get_to(record.hosts);
+  json.at("ranks_per_host").get_to(record.ranks_per_host);
+  json.at("transport").get_to(record.transport);
+  json.at("version").get_to(record.version);
+  json.at("constants").get_to(record.constants);
+  json.at("alone").get_to(record.alone);
+  record.seconds = json.value("seconds", 0.0);
+  std::ranges::sort(record.hosts);
+  for (const auto& [name, value] : record.constants)
+    if (!std::isfinite(value) || value <= 0) throw Error(fmt::format("{} is {}; must be above 0", name, value));
+  return record;
+}
+
+std::string number_text(const SourcedConstant& constant) {
+  return constant.is_rate ? fmt::format("{} {:.3g} GB/s", constant.name, constant.value * 1e-9)
+                          : fmt::format("{} {:.3g} us", constant.name, constant.value * 1e6);
+}
+
+}  // namespace
+
+std::span<const ConstantName> constant_names() { return k_names; }
+
+std::string default_constants_path() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache != '\0') return std::string(cache) + "/colltopo/constants.json";
+  const char* const home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? "" : std::string(home) + "/.cache/colltopo/constants.json";
+}
+
+std::string transport_of_environment() {
+  std::string text;
+  for (const auto& [variable, word] : {std::pair{"OMPI_MCA_pml", "pml"}, {"OMPI_MCA_btl", "btl"}, {"UCX_TLS", "ucx"}}) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && *value != '\0') text += fmt::format("{}{} {}", text.empty() ? "" : ", ", word, value);
+  }
+  return text.empty() ? "default" : text;
+}
+
+std::string this_version() { return colltopo_version(); }
+
+std::string without_domain(std::string host) {
+  host.resize(std::min(host.size(), host.find('.')));
+  return host;
+}
+
+std::vector<ConstantsRecord> read_constants(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    if (!std::filesystem::exists(path)) return {};
+    throw Error(fmt::format("{}: cannot be read; must be a file of constants", path));
+  }
+  try {
+    const Json json = Json::parse(in);
+    std::vector<ConstantsRecord> records;
+    for (const Json& one : json.at("colltopo_constants")) records.push_back(record_from(one));
+    return records;
+  } catch (const std::exception& error) {
+    throw Error(fmt::format("{}: no file of constants ({}); colltopo-probe writes them", path, error.what()));
+  }
+}
+
+void write_constants(const std::string& path, ConstantsRecord record) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  std::ranges::sort(record.hosts);
+  std::vector<ConstantsRecord> records = read_constants(path);
+  std::erase_if(records, [&](const ConstantsRecord& other) { return same_key(other, record); });
+  records.insert(records.begin(), std::move(record));
+  Json list = Json::array();
+  for (const ConstantsRecord& one : records) list.push_back(json_of(one));
+  // Jobs that start meanwhile read the old file or the new one, whole.
+  const std::string next = fmt::format("{}.{}", path, getpid());
+  std::ofstream out(next);
+  out << Json{{"colltopo_constants", list}}.dump(1) << '\n';
+  out.close();
+  if (!out || std::rename(next.c_str(), path.c_str()) != 0) {
+    std::filesystem::remove(next, ignored);
+    throw Error(fmt::format("{}: cannot be written; the constants are lost", path));
+  }
+}
+
+const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,
+                               int ranks_per_host) {
+  const ConstantsRecord* best = nullptr;
+  const auto apart = [&](const ConstantsRecord& record) {
+    return std::abs(std::log(static_cast<double>(record.ranks_per_host) / ranks_per_host));
+  };
+  for (const ConstantsRecord& record : records) {
+    const bool has_all = std::ranges::all_of(
+        hosts, [&](const std::string& host) { return std::ranges::binary_search(record.hosts, host); });
+    if (!has_all || record.version != this_version() || record.transport != transport_of_environment()) continue;
+    if (best == nullptr || apart(record) < apart(*best)) best = &record;
+  }
+  return best;
+}
+
+std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, int ranks_per_host) {
+  if (settings.constants == "off") return "";
+  const bool named = settings.constants != "auto";
+  const std::string path = named ? settings.constants : default_constants_path();
+  if (path.empty()) return "";
+  const std::vector<ConstantsRecord> records = read_constants(path);
+  const ConstantsRecord* record = fitting(records, hosts, ranks_per_host);
+  if (record == nullptr) {
+    if (!named) return "";
+    throw Error(
+        fmt::format("{}: no record of {} hosts from {} on, transport '{}', version {}; colltopo-probe makes one", path,
+                    hosts.size(), hosts.empty() ? "?" : hosts.front(), transport_of_environment(), this_version()));
+  }
+  std::map<std::string, double> constants = record->constants;
+  // Of a network that is not known, what all nodes get through its middle at once.
+  if (const auto cut = constants.find(k_cut); cut != constants.end() && settings.topology.empty())
+    constants["bandwidth_network"] = cut->second;
+  std::string line(k_line);
+  for (const ConstantName& name : k_names)
+    if (const auto found = constants.find(name.name); found != constants.end())
+      line += fmt::format("{}={:.6g} ", name.name, found->second);
+  line.pop_back();
+  return line + std::string(k_from) + path;
+}
+
+bool is_constants_line(const std::string& line) { return line.starts_with(k_line); }
+
+Machine machine_with(const Settings& settings, const std::string& line, std::vector<SourcedConstant>* sources) {
+  Machine machine = settings.machine;
+  std::map<std::string, double> measured;
+  std::string path;
+  if (is_constants_line(line)) {
+    const std::size_t end = line.find(k_from);
+    path = line.substr(end + k_from.size());
+    std::istringstream words(line.substr(k_line.size(), end - k_line.size()));
+    for (std::string word; words >> word;) {
+      const std::size_t equals = word.find('=');
+      measured[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
+    }
+  }
+  for (const ConstantName& name : k_names) {
+    std::string source = "default";
+    const auto found = measured.find(name.name);
+    if (is_given(settings, name.name)) {
+      source = "setting";
+    } else if (found != measured.end()) {
+      machine.*name.field = found->second;
+      source = "measured, " + path;
+    }
+    if (sources != nullptr) sources->push_back({name.name, machine.*name.field, source, name.is_rate});
+  }
+  return machine;
+}
+
+std::string text_of(const std::vector<SourcedConstant>& constants) {
+  std::string text;
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    const bool last_of_source = i + 1 == constants.size() || constants[i + 1].source != constants[i].source;
+    text += number_text(constants[i]);
+    text += last_of_source ? fmt::format(" ({}){}", constants[i].source, i + 1 == constants.size() ? "" : "; ") : ", ";
+  }
+  return text;
+}
+
+}  // namespace colltopo

@@ -1,0 +1,72 @@
+// Measured constants of a machine: what colltopo-probe writes, and what the model takes instead of its own.
+//
+// A file holds a record for each set of hosts, number of ranks per host, transport and version. Found by itself, it
+// lies in the user's cache folder. Rank 0 finds the record and tells the others, so that all have the same prices.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "colltopo/choice.h"
+#include "comm/settings.h"
+
+namespace colltopo {
+
+/// A constant of Machine by the name of its setting, in seconds or bytes per second.
+struct ConstantName {
+  const char* name;
+  double Machine::*field;
+  bool is_rate;
+};
+std::span<const ConstantName> constant_names();
+
+struct ConstantsRecord {
+  std::vector<std::string> hosts;  // without domains, sorted
+  int ranks_per_host = 1;
+  std::string transport, version;
+  /// By name, with all ranks at work at once: what a collective meets. Also `bandwidth_cut`: a node's rate with all
+  /// nodes exchanging with those half of the nodes away.
+  std::map<std::string, double> constants;
+  std::map<std::string, double> alone;  // the same of one pair of ranks
+  double seconds = 0;                   // that measuring took
+};
+
+/// $XDG_CACHE_HOME/colltopo/constants.json, or below ~/.cache; "" where there is neither.
+std::string default_constants_path();
+/// What of the environment decides how messages travel: "pml ob1, btl tcp,self"; "default".
+std::string transport_of_environment();
+std::string this_version();
+std::string without_domain(std::string host);
+
+/// Throws Error: "FILE: fact, expectation". A file that does not exist has no records.
+std::vector<ConstantsRecord> read_constants(const std::string& path);
+/// In place of the record of the same hosts, ranks per host, transport and version. Throws Error.
+void write_constants(const std::string& path, ConstantsRecord record);
+
+/// Whose measurements fit: made with this version and transport, on hosts that have these among them; of several the
+/// one whose ranks per host are nearest. Null: none.
+const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,
+                               int ranks_per_host);
+
+/// The line that tells other ranks what the setting `constants` comes to for these hosts; "": nothing is measured.
+/// Throws Error.
+std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, int ranks_per_host);
+/// Whether a line is one of these.
+bool is_constants_line(const std::string& line);
+
+/// A constant, and where it is from: "default", "setting", or the file.
+struct SourcedConstant {
+  const char* name;
+  double value;
+  std::string source;
+  bool is_rate;
+};
+/// The machine of the settings with what a constants_line() has in place of what nobody set.
+Machine machine_with(const Settings& settings, const std::string& line, std::vector<SourcedConstant>* sources);
+/// "latency_node 0.9 us, ... (measured, FILE); bandwidth_node 8 GB/s (default)".
+std::string text_of(const std::vector<SourcedConstant>& constants);
+
+}  // namespace colltopo

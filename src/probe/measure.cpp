@@ -1,0 +1,163 @@
+#include "probe/measure.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <functional>
+
+#include "comm/constants.h"
+
+namespace colltopo::probe {
+
+namespace {
+
+constexpr double k_long_enough = 0.03;  // s, of the repetitions that count
+constexpr int k_burst = 16;             // messages
+constexpr std::size_t k_small = 8, k_large = std::size_t{256} << 10, k_local = std::size_t{1} << 20;  // bytes
+constexpr int k_nobody = -1;
+
+// Seconds of one call of `once`, as the slowest rank has it: in ever more repetitions until they take long enough.
+double seconds_of(const std::function<void()>& once) {
+  once();
+  for (int times = 1;; times *= 2) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < times; ++i) once();
+    double seconds = MPI_Wtime() - start, slowest = 0;
+    MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (slowest >= k_long_enough || times >= 1 << 20) return slowest / times;
+  }
+}
+
+class Exchange {
+ public:
+  Exchange() : out_(k_large * 1, 'x'), in_(k_large) {}
+
+  /// Of one message each way with `partner`.
+  double seconds(int partner, std::size_t bytes) {
+    return seconds_of([&] {
+      if (partner == k_nobody) return;
+      MPI_Sendrecv(out_.data(), static_cast<int>(bytes), MPI_BYTE, partner, 0, in_.data(), static_cast<int>(bytes),
+                   MPI_BYTE, partner, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    });
+  }
+  /// Of a burst of small ones each way.
+  double burst_seconds(int partner) {
+    return seconds_of([&] {
+      if (partner == k_nobody) return;
+      std::array<MPI_Request, std::size_t{2} * k_burst> requests;
+      for (int i = 0; i < k_burst; ++i)
+        MPI_Irecv(in_.data() + i * 64, k_small, MPI_BYTE, partner, i, MPI_COMM_WORLD,
+                  &requests[static_cast<std::size_t>(i)]);
+      for (int i = 0; i < k_burst; ++i)
+        MPI_Isend(out_.data() + i * 64, k_small, MPI_BYTE, partner, i, MPI_COMM_WORLD,
+                  &requests[static_cast<std::size_t>(k_burst + i)]);
+      MPI_Waitall(2 * k_burst, requests.data(), MPI_STATUSES_IGNORE);
+    });
+  }
+
+ private:
+  std::vector<char> out_, in_;
+};
+
+// Bytes per second of `ranks` ranks that together send so much in a step whose latency is known.
+double rate(double ranks, double seconds, double latency) {
+  return ranks * static_cast<double>(k_large) / std::max(seconds - latency, 0.1 * seconds);
+}
+
+int beside(int index, int count) { return (index ^ 1) < count ? index ^ 1 : k_nobody; }
+
+// The rank on node `other` at this rank's position; nobody where there is none.
+int opposite(const Places& places, int other) {
+  if (other == k_nobody) return k_nobody;
+  const auto& there = places.ranks_on[static_cast<std::size_t>(other)];
+  const auto position = static_cast<std::size_t>(places.position);
+  return position < there.size() ? there[position] : k_nobody;
+}
+
+void measure_node(const Places& places, Exchange& exchange, Measurements& found) {
+  if (places.ranks_per_host() < 2) return;
+  const auto& mine = places.ranks_on[static_cast<std::size_t>(places.node_of[static_cast<std::size_t>(places.rank)])];
+  const int next = beside(places.position, static_cast<int>(mine.size()));
+  const int partner = next == k_nobody ? k_nobody : mine[static_cast<std::size_t>(next)];
+  const auto fullest = std::ranges::max_element(places.ranks_on, {}, &std::vector<int>::size) - places.ranks_on.begin();
+  const bool is_one = places.node_of[static_cast<std::size_t>(places.rank)] == fullest && places.position < 2;
+  const int alone = is_one ? partner : k_nobody;
+  found.alone["latency_node"] = exchange.seconds(alone, k_small);
+  found.alone["bandwidth_node"] = rate(1, exchange.seconds(alone, k_large), found.alone["latency_node"]);
+  const double latency = found.loaded["latency_node"] = exchange.seconds(partner, k_small);
+  found.loaded["bandwidth_node"] = rate(1, exchange.seconds(partner, k_large), latency);
+  found.loaded["message_overhead"] = std::max(1e-9, (exchange.burst_seconds(partner) - latency) / (k_burst - 1));
+}
+
+// Pairs of nodes, with all their ranks and all pairs at once: neighbours, and nodes half of all away.
+void measure_network(const Places& places, Exchange& exchange, Measurements& found) {
+  const int nodes = static_cast<int>(places.hosts.size());
+  if (nodes < 2) return;
+  const int node = places.node_of[static_cast<std::size_t>(places.rank)];
+  const int partner = opposite(places, beside(node, nodes));
+  const int half = nodes / 2, across = node >= 2 * half ? k_nobody : (node + half) % (2 * half);
+  const int alone = node < 2 && places.position == 0 ? partner : k_nobody;
+  found.alone["latency_network"] = exchange.seconds(alone, k_small);
+  found.alone["bandwidth_network"] = rate(1, exchange.seconds(alone, k_large), found.alone["latency_network"]);
+  const double latency = found.loaded["latency_network"] = exchange.seconds(partner, k_small);
+  const double ranks = places.ranks_per_host();
+  found.loaded["bandwidth_network"] = rate(ranks, exchange.seconds(partner, k_large), latency);
+  found.loaded["bandwidth_cut"] = rate(ranks, exchange.seconds(opposite(places, across), k_large), latency);
+  if (!found.loaded.contains("message_overhead"))
+    found.loaded["message_overhead"] = std::max(1e-9, (exchange.burst_seconds(partner) - latency) / (k_burst - 1));
+}
+
+void measure_processor(const Places& places, Measurements& found) {
+  std::vector<double> from(k_local / sizeof(double), 1.0), to(from);
+  const auto copy = [&] { std::memcpy(to.data(), from.data(), k_local); };
+  const auto reduce = [&] {
+    MPI_Reduce_local(from.data(), to.data(), static_cast<int>(from.size()), MPI_DOUBLE, MPI_SUM);
+  };
+  const auto bytes = static_cast<double>(k_local);
+  for (const bool alone : {true, false}) {
+    auto& into = alone ? found.alone : found.loaded;
+    const bool works = !alone || places.rank == 0;
+    into["bandwidth_copy"] = bytes / seconds_of([&] { works ? copy() : void(); });
+    into["bandwidth_reduce"] = bytes / seconds_of([&] { works ? reduce() : void(); });
+  }
+}
+
+}  // namespace
+
+Places::Places() {
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  constexpr int k_name = MPI_MAX_PROCESSOR_NAME;
+  std::vector<char> names(static_cast<std::size_t>(ranks) * k_name), own(k_name);
+  int length = 0;
+  MPI_Get_processor_name(own.data(), &length);
+  MPI_Allgather(own.data(), k_name, MPI_CHAR, names.data(), k_name, MPI_CHAR, MPI_COMM_WORLD);
+  for (int r = 0; r < ranks; ++r) {
+    host_of.push_back(without_domain(names.data() + static_cast<std::size_t>(r) * k_name));
+    const auto node = std::ranges::find(hosts, host_of.back()) - hosts.begin();
+    if (static_cast<std::size_t>(node) == hosts.size()) {
+      hosts.push_back(host_of.back());
+      ranks_on.emplace_back();
+    }
+    node_of.push_back(static_cast<int>(node));
+    auto& there = ranks_on[static_cast<std::size_t>(node)];
+    if (r == rank) position = static_cast<int>(there.size());
+    there.push_back(r);
+  }
+}
+
+int Places::ranks_per_host() const {
+  return static_cast<int>(std::ranges::max_element(ranks_on, {}, &std::vector<int>::size)->size());
+}
+
+Measurements measure(const Places& places) {
+  Measurements found;
+  Exchange exchange;
+  measure_node(places, exchange, found);
+  measure_network(places, exchange, found);
+  measure_processor(places, found);
+  return found;
+}
+
+}  // namespace colltopo::probe

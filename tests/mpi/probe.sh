@@ -1,0 +1,50 @@
+#!/bin/sh
+# probe.sh BUILD: colltopo-probe measures, and jobs on the same hosts find what it wrote by themselves.
+set -u
+build=$1
+. "$(dirname "$(realpath "$0")")/job.sh"
+export XDG_CACHE_HOME=$scratch/cache
+file=$XDG_CACHE_HOME/colltopo/constants.json
+
+output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" --json 2>&1) || fail "the probe: $output"
+printf '%s' "$output" | python3 -c '
+import json, sys
+found = json.load(sys.stdin)
+for name in "latency_node", "message_overhead", "bandwidth_node", "bandwidth_copy", "bandwidth_reduce":
+    assert found["constants"][name] > 0, name
+assert 1e-8 < found["constants"]["latency_node"] < 1, found
+assert 1e6 < found["constants"]["bandwidth_copy"] < 1e13, found
+assert "latency_network" not in found["constants"], "one host has no network"
+assert found["ranks_per_host"] == 4 and len(found["hosts"]) == 1, found
+' || fail "not what is expected of one host: $output"
+[ -s "$file" ] || fail "nothing in $file"
+
+# run NAME=VALUE...: what a job says of its constants.
+run() {
+  for setting in "$@"; do export "OMPI_MCA_coll_topo_${setting%%=*}=${setting#*=}"; done
+  timeout 60 mpirun -np 4 --mca coll_topo_verbose 1 "$build/bin/colltopo-bench" --collective alltoall --bytes 8 --check 2>&1
+  for setting in "$@"; do unset "OMPI_MCA_coll_topo_${setting%%=*}"; done
+}
+output=$(run) || fail "the job: $output"
+printf '%s\n' "$output" | grep -q "latency_node .* (measured, $file)" || fail "not found: $output"
+printf '%s\n' "$output" | grep -q "latency_network 2 us (default)" || fail "the network's are not its own: $output"
+output=$(run latency_node=7us)
+printf '%s\n' "$output" | grep -q "latency_node 7 us (setting)" || fail "a setting does not go before: $output"
+output=$(run constants=off)
+printf '%s\n' "$output" | grep -q "measured, $file" && fail "off, but read: $output"
+output=$(run "constants=$scratch/none.json")
+printf '%s\n' "$output" | grep -q "none.json: no record of .*colltopo-probe makes one; the model has its own" || fail "no word: $output"
+echo '{' > "$scratch/broken.json"
+output=$(run "constants=$scratch/broken.json") || fail "a broken file ends the job: $output"
+printf '%s\n' "$output" | grep -q "broken.json: no file of constants" || fail "broken, but no word: $output"
+
+# A second measurement takes the place of the first; another number of ranks stands beside it.
+timeout 60 mpirun -np 4 "$build/bin/colltopo" tune >"$scratch/tune" 2>&1 || fail "tune: $(cat "$scratch/tune")"
+timeout 60 mpirun -np 2 "$build/bin/colltopo-probe" >/dev/null 2>&1 || fail "the probe on 2 ranks"
+python3 -c '
+import json, sys
+assert [one["ranks_per_host"] for one in json.load(open(sys.argv[1]))["colltopo_constants"]] == [2, 4]
+' "$file" || fail "records: $(cat "$file")"
+output=$("$build/bin/colltopo" explain alltoall --ranks 4 --ranks-per-node 4 --bytes 8 --json)
+printf '%s' "$output" | grep -q "measured, $file" || fail "explain does not say where constants are from: $output"
+exit $failed
