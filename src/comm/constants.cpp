@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -151,12 +152,30 @@ const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const s
   return best;
 }
 
+namespace {
+
+// A process reads a file once.
+const std::vector<ConstantsRecord>& known_records(const std::string& path) {
+  static auto* const mutex = new std::mutex;  // communicators may be made on any thread, and end after static objects
+  static auto* const known = new std::map<std::string, std::vector<ConstantsRecord>>;
+  const std::lock_guard lock(*mutex);
+  const auto found = known->find(path);
+  return found != known->end() ? found->second : known->emplace(path, read_constants(path)).first->second;
+}
+
+}  // namespace
+
+bool has_constants(const Settings& settings) {
+  if (settings.constants != "auto") return settings.constants != "off";
+  const std::string path = default_constants_path();
+  return !path.empty() && !known_records(path).empty();
+}
+
 std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, int ranks_per_host) {
-  if (settings.constants == "off") return "";
+  if (!has_constants(settings)) return "";
   const bool named = settings.constants != "auto";
   const std::string path = named ? settings.constants : default_constants_path();
-  if (path.empty()) return "";
-  const std::vector<ConstantsRecord> records = read_constants(path);
+  const std::vector<ConstantsRecord>& records = known_records(path);
   const ConstantsRecord* record = fitting(records, hosts, ranks_per_host);
   if (record == nullptr) {
     if (!named) return "";

@@ -51,6 +51,8 @@ void write_constants(const std::string& path, ConstantsRecord record);
 const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,
                                int ranks_per_host);
 
+/// Whether there is a file to look into: cheap, for every new communicator asks. Throws Error.
+bool has_constants(const Settings& settings);
 /// The line that tells other ranks what the setting `constants` comes to for these hosts; "": nothing is measured.
 /// Throws Error.
 std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, int ranks_per_host);

@@ -61,6 +61,7 @@ void Selector::close(const Request& request) {
 
 // Hosts by name where that asks nobody; else this process's own, which stands for its like.
 std::string Selector::own_constants(const colltopo_callbacks& callbacks) const {
+  if (!has_constants(settings_)) return "";
   constexpr std::size_t k_size = 256;
   std::vector<char> names(k_size * static_cast<std::size_t>(ranks_));
   std::vector<std::string> hosts;
