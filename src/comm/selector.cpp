@@ -434,7 +434,7 @@ void Selector::say_prediction(const Request& request, const Choice& chosen, cons
   if (!voice_.heard(1)) return;
   std::string next;
   if (with_next)
-    for (const Candidate& other : chooser_->leading(request, 3))
+    for (const Candidate& other : chooser_->leading(of_schedules(request), 3))
       if (other.name != chosen.name) next += fmt::format(", {} {:.3g} us", other.name, other.seconds * 1e6);
   say_decision(request, chosen.name,
                fmt::format("{}, predicted {:.3g} us{}{}", source, chosen.seconds * 1e6, next.empty() ? "" : "; beside",
