@@ -121,8 +121,7 @@ void run(const Arguments& arguments, const Session& session) {
   for (const std::size_t size : sizes) {
     const auto bytes = static_cast<double>(size);
     const int segments = given_segments > 0 ? given_segments : price->segments(bytes);
-    const double seconds =
-        price ? price->seconds(bytes, segments) : model_seconds(cost, bytes, machine.overhead);
+    const double seconds = price ? price->seconds(bytes, segments) : model_seconds(cost, bytes, machine.overhead);
     const double lower = bytes * bound.seconds_per_byte;
     const double goodput = seconds > 0 ? bytes * received_per_byte(schedule.shape) / seconds / 1e9 : 0;
     nlohmann::ordered_json ratio;  // null: nothing to compare with

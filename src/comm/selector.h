@@ -127,10 +127,10 @@ class Selector {
   FiledSchedules filed_;
   std::optional<Rules> rules_;
   std::string rules_fingerprint_;  // that they may name
-  Machine machine_;       // of the settings, with what was measured
-  std::string kind_;      // of communicator, for decisions
-  Decisions decisions_;   // of earlier jobs, earlier communicators and this one
-  Decisions remembered_;  // of this one
+  Machine machine_;                // of the settings, with what was measured
+  std::string kind_;               // of communicator, for decisions
+  Decisions decisions_;            // of earlier jobs, earlier communicators and this one
+  Decisions remembered_;           // of this one
   std::array<std::vector<std::unique_ptr<Kept>>, k_calls> kept_;
 };
 
