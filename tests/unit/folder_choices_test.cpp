@@ -111,7 +111,7 @@ std::vector<std::string> said_at(const std::vector<std::size_t>& sizes, std::map
   Ranks job(4);
   job.node_of = {0, 1, 2, 3};
   job.host_names = {"a", "b", "c", "d"};
-  settings.insert({{"verbose", "1"}, {"topology", "ring:4"}});
+  settings.insert({{"verbose", "1"}, {"topology", "ring:4"}, {"choice", "model"}});
   job.run([&](int rank, colltopo_comm* comm) {
     for (const auto& [name, value] : settings) colltopo_comm_set(comm, name.c_str(), value.c_str());
     for (const std::size_t bytes : sizes) {

@@ -13,15 +13,21 @@ struct Made {
   Schedule whole;
 };
 
-Made made(const char* name, Collective collective, const Topology& topology, OptionValues values = {}) {
+Subject subject_of(const char* name, Collective collective, const Topology& topology) {
   const Algorithm& algorithm = *algorithm_named(name);
   AlgorithmOptions options;
-  options.values = std::move(values);
   options.dimensions = topology.arrangement();
   Shape shape{collective, topology.hosts(), 1, 0};
   shape.chunks = algorithm.chunks(shape, options);
-  return {{name, shape, [=, &algorithm](Rank rank) { return algorithm.program(shape, rank, options); }},
-          generate(algorithm, shape, options)};
+  return {name, shape, [=, &algorithm](Rank rank) { return algorithm.program(shape, rank, options); }};
+}
+
+Made made(const char* name, Collective collective, const Topology& topology) {
+  Subject subject = subject_of(name, collective, topology);
+  AlgorithmOptions options;
+  options.dimensions = topology.arrangement();
+  Schedule whole = generate(*algorithm_named(name), subject.shape, options);
+  return {std::move(subject), std::move(whole)};
 }
 
 struct Case {
@@ -68,7 +74,7 @@ TEST(Simulation, by_symmetry_finds_what_all_programs_load) {
 
 TEST(Simulation, reads_few_programs_where_ranks_are_alike) {
   const Topology topology = topology_of("torus:16x16");
-  const Result result = simulate(made("swing", Collective::allreduce, topology).subject, topology, true);
+  const Result result = simulate(subject_of("swing", Collective::allreduce, topology), topology, true);
   EXPECT_EQ(result.read * result.alike, 256);
   EXPECT_LE(result.read, 16);
   EXPECT_GT(result.compared, 0);
@@ -77,7 +83,7 @@ TEST(Simulation, reads_few_programs_where_ranks_are_alike) {
 // Bandwidth deficiency of Table 2: the time of the links over that of an allreduce at full bandwidth, 2 n / (2 D B).
 double deficiency(const char* algorithm, const char* network) {
   const Topology topology = topology_of(network);
-  const Result result = simulate(made(algorithm, Collective::allreduce, topology).subject, topology, true);
+  const Result result = simulate(subject_of(algorithm, Collective::allreduce, topology), topology, true);
   double seconds_per_byte = 0;
   for (const StepCost& step : result.cost.steps) seconds_per_byte += step.busiest_link_s_per_byte;
   const double ports = 2.0 * static_cast<double>(topology.sides().size());

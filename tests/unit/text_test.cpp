@@ -104,13 +104,17 @@ std::vector<std::string> files_of_the_page() {
 
 TEST(Text, the_files_of_the_page_are_valid) {
   const std::vector<std::string> files = files_of_the_page();
-  ASSERT_EQ(files.size(), 2U);
+  ASSERT_EQ(files.size(), 3U);
   for (const std::string& file : files) EXPECT_EQ(sealed(file), file);
   EXPECT_EQ(text_of(schedule_from(files[0])), files[0]);
   const Verdict verdict = verify(schedule_from(files[0]));
   EXPECT_TRUE(verdict.valid()) << to_string(verdict.violations.front());
   EXPECT_TRUE(verdict.stepped);
   EXPECT_EQ(schedule_from(files[1]).programs.size(), 1000U);
+  std::istringstream symmetric(files[2]);
+  std::ostringstream written;
+  write_symmetric(written, read_symmetric(symmetric, "the page"));
+  EXPECT_EQ(written.str(), files[2]);
 }
 
 TEST(Text, the_checksum_tells_files_apart) {
