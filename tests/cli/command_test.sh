@@ -761,8 +761,7 @@ symmetric() {
   expect_one_line 2 'expected mcf or an algorithm in closed form' generate sssp torus:4x4 --parametric
   sed 's/^turn 4 order 4/turn 1 order 4/' torus.sched >bent.sched
   expect_one_line 2 'bent.sched:1[0-9]: seal' verify bent.sched
-  "$colltopo" convert bent.sched --to text --reseal -o resealed.sched
-  expect_one_line 2 'is reached from the representatives twice' verify resealed.sched
+  expect_one_line 2 'bent.sched:1[0-9]: .*is reached from the representatives twice' convert bent.sched --to text --reseal -o resealed.sched
 }
 
 rings() {
