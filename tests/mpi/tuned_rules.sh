@@ -21,7 +21,7 @@ messages() {
   shift
   rm -f "$scratch"/monitored.*
   timeout -k 3 60 mpirun -np 4 --mca coll ^topo --mca pml_monitoring_enable 2 --mca pml_monitoring_enable_output 3 \
-    --mca pml_monitoring_filename "$scratch/monitored" "$@" "$build/tests/mpi/mpi_one_alltoall" "$bytes" >"$scratch/output" 2>&1 ||
+    --mca pml_monitoring_filename "$scratch/monitored" "$@" "$build/bin/mpi_one_alltoall" "$bytes" >"$scratch/output" 2>&1 ||
     { fail "$*: $(cat "$scratch/output")"; return; }
   grep -h '^[EI]	0	' "$scratch/monitored.0.prof" | wc -l
 }
