@@ -27,7 +27,7 @@ std::size_t elements_between(Spread spread, std::size_t mean, int ranks, int fro
       double harmonic = 0;
       for (int k = 1; k <= ranks; ++k) harmonic += 1.0 / k;
       const auto place = static_cast<double>(1 + drawn % static_cast<std::uint64_t>(ranks));
-      return static_cast<std::size_t>(static_cast<double>(mean) * ranks / harmonic / place);
+      return std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(mean) * ranks / harmonic / place));
     }
     case Spread::huge:
       return from == ranks - 1 && to == 0 ? 1000 * mean : mean;

@@ -1,4 +1,6 @@
 // Into how many segments calls by schedule files are cut, and that all values are right whatever the number.
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 
 #include <cstdint>
@@ -21,7 +23,8 @@ constexpr int k_ranks = 4;
 /// Four hosts in a row: trees of height 3.
 std::string file_of(Collective collective) {
   const Topology row = topology_of("mesh:4");
-  const std::string path = testing::TempDir() + "segments_" + std::string(name(collective)) + ".sched";
+  const std::string path =
+      testing::TempDir() + "segments_" + std::string(name(collective)) + std::to_string(getpid()) + ".sched";
   std::ofstream out(path);
   Schedule schedule = forest_schedule(row, pack_forest(row, {.collective = collective}));
   schedule.proof = proof_of(verify(schedule));
