@@ -95,10 +95,10 @@ Outcome Decisions::outcome_from(const std::string& line, const std::string& plac
   std::string collective;
   DecisionKey& key = outcome.key;
   if (!(words >> collective >> key.from >> key.to >> key.operation >> key.previous >> outcome.winner) ||
-      !collective_named(collective) || key.from >= key.to)
+      !call_named(collective) || key.from >= key.to)
     throw Error(fmt::format("{}: '{}' is no decision; expected COLLECTIVE FROM TO OPERATION PREVIOUS WINNER and times",
                             place, line));
-  key.collective = *collective_named(collective);
+  key.collective = *call_named(collective);
   if (key.previous == "-") key.previous.clear();
   if (outcome.winner != k_by_schedules) static_cast<void>(forced_from(place, key.collective, outcome.winner));
   for (Outcome::Time time; words >> time.name >> time.seconds;) outcome.times.push_back(time);

@@ -95,6 +95,19 @@ TEST(Trial, a_contestant_that_was_never_measured_does_not_win) {
   EXPECT_LT(trial.seconds(1, 1), 0);
 }
 
+TEST(Decisions, of_every_call_read_back) {
+  for (std::size_t call = 0; call < calls().size(); ++call) {
+    Outcome outcome;
+    outcome.key = DecisionKey{static_cast<Collective>(call), 8, 10, 0, "tuned"};
+    outcome.winner = "fallback";
+    Decisions decisions;
+    decisions.add(outcome);
+    std::string line = decisions.text();
+    line.pop_back();
+    EXPECT_EQ(Decisions::outcome_from(line, "f:2").key, outcome.key) << line;
+  }
+}
+
 TEST(Decisions, a_line_reads_back_and_a_wrong_one_is_named) {
   Outcome outcome;
   outcome.key = DecisionKey{Collective::alltoall, 8, 10, 0, "tuned"};
