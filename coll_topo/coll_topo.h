@@ -32,17 +32,20 @@ BEGIN_C_DECLS
     APPLY(scatter)
 
 /* Those of them that do not block, in both forms. */
-#define MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(APPLY)                                                               \
-    APPLY(ialltoall)                                                                                             \
-    APPLY(alltoall_init)                                                                                         \
-    APPLY(iallgather)                                                                                            \
-    APPLY(allgather_init)                                                                                        \
-    APPLY(iallreduce)                                                                                            \
-    APPLY(allreduce_init)                                                                                        \
-    APPLY(ireduce_scatter)                                                                                       \
-    APPLY(reduce_scatter_init)                                                                                   \
-    APPLY(ireduce_scatter_block) APPLY(reduce_scatter_block_init) APPLY(ibcast) APPLY(bcast_init) APPLY(ireduce) \
-        APPLY(reduce_init) APPLY(igather) APPLY(gather_init) APPLY(iscatter) APPLY(scatter_init)
+#define MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(APPLY) \
+    APPLY(ialltoall)                               \
+    APPLY(alltoall_init)                           \
+    APPLY(iallgather)                              \
+    APPLY(allgather_init)                          \
+    APPLY(iallreduce)                              \
+    APPLY(allreduce_init)                          \
+    APPLY(ireduce_scatter)                         \
+    APPLY(reduce_scatter_init)                     \
+    APPLY(ireduce_scatter_block)                   \
+    APPLY(reduce_scatter_block_init)               \
+    APPLY(ibcast)                                  \
+    APPLY(bcast_init)                              \
+    APPLY(ireduce) APPLY(reduce_init) APPLY(igather) APPLY(gather_init) APPLY(iscatter) APPLY(scatter_init)
 
 typedef struct mca_coll_topo_previous_t {
 #define MCA_COLL_TOPO_PREVIOUS(name)         \

@@ -225,6 +225,19 @@ Topology topology_of_schedule(const SymmetricSchedule& schedule, const std::stri
   return topology_of_any(schedule, on);
 }
 
+std::vector<int> sides_argument(const std::string& dimensions, const Topology& topology, std::vector<int> own) {
+  std::vector<int> sides = std::move(own);
+  if (!dimensions.empty()) {
+    const Topology torus = topology_of("torus:" + dimensions);
+    if (torus.hosts() != topology.hosts())
+      throw Error(fmt::format("--dimensions {} are a torus of {} ranks; {} has {} hosts", dimensions, torus.hosts(),
+                              topology.name(), topology.hosts()));
+    sides = torus.sides();
+  }
+  std::erase(sides, 1);
+  return sides;
+}
+
 Collective collective_argument(const std::string& name) {
   const auto collective = collective_named(name);
   if (collective) return *collective;

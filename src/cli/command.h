@@ -106,6 +106,9 @@ void add_schedule_format(CLI::App& command, std::string& format);
 /// says none or it cannot be had.
 Topology topology_of_schedule(const Schedule& schedule, const std::string& on);
 Topology topology_of_schedule(const SymmetricSchedule& schedule, const std::string& on);
+/// Sides of more than one rank: of --dimensions or, where that is empty, `own`. Throws Error unless they hold the
+/// hosts.
+std::vector<int> sides_argument(const std::string& dimensions, const Topology& topology, std::vector<int> own);
 Collective collective_argument(const std::string& name);
 /// Also calls that are served by the schedules of another collective.
 Collective call_argument(const std::string& name);

@@ -12,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/machine.h"
+#include "cli/steps_report.h"
 #include "colltopo/error.h"
 #include "colltopo/verify_symmetric.h"
 #include "prepare/network_profile.h"
@@ -40,18 +41,6 @@ void print_steps(const Cost& cost, const Topology& topology) {
                              none ? "none" : topology.link_name(step.busiest_link),
                              none ? 0.0 : step.busiest_link_s_per_byte * topology.link(step.busiest_link).bandwidth);
   }
-}
-
-nlohmann::ordered_json steps_json(const Cost& cost) {
-  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
-  for (const StepCost& step : cost.steps)
-    steps.push_back({{"step", step.step},
-                     {"messages", step.messages},
-                     {"most_messages_of_a_rank", step.most_messages_of_a_rank},
-                     {"most_messages_on_a_link", step.most_messages_on_a_link},
-                     {"busiest_link", step.busiest_link},
-                     {"busiest_link_s_per_byte", step.busiest_link_s_per_byte}});
-  return steps;
 }
 
 /// The machine's constants, the network's own and what is told.

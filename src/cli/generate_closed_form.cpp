@@ -25,20 +25,6 @@ Collective collective_for(const Algorithm& algorithm, const std::string& asked) 
   throw Error(fmt::format("{} does not do {}; it does:{}", algorithm.name, asked, all));
 }
 
-/// Sides of more than one rank: those given, or the topology's.
-std::vector<int> dimensions_for(const GenerateArguments& arguments, const Topology& topology) {
-  std::vector<int> sides = topology.sides();
-  if (!arguments.dimensions.empty()) {
-    const Topology torus = topology_of("torus:" + arguments.dimensions);
-    if (torus.hosts() != topology.hosts())
-      throw Error(fmt::format("--dimensions {} are a torus of {} ranks; {} has {} hosts", arguments.dimensions,
-                              torus.hosts(), topology.name(), topology.hosts()));
-    sides = torus.sides();
-  }
-  std::erase(sides, 1);
-  return sides;
-}
-
 /// What is asked for, once it is known to be possible.
 struct Order {
   const Algorithm& algorithm;
@@ -57,7 +43,7 @@ Order order_of(const GenerateArguments& arguments, const Algorithm& algorithm, c
     throw Error(fmt::format("root {}; expected {}", arguments.root,
                             has_root ? fmt::format("a rank in 0..{}", topology.hosts() - 1)
                                      : fmt::format("none: {} has no root", name(order.shape.collective))));
-  order.options.dimensions = dimensions_for(arguments, topology);
+  order.options.dimensions = sides_argument(arguments.dimensions, topology, topology.sides());
   if (arguments.ports == "single") order.options.values.set("multiport", 0);
   if (const std::string refusal = algorithm.refusal(order.shape, order.options); !refusal.empty())
     throw Error(fmt::format("{} on {}: {}", algorithm.name, topology.name(), refusal));

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/steps_report.h"
 #include "colltopo/algorithms.h"
 #include "colltopo/error.h"
 #include "comm/forced.h"
@@ -38,19 +39,6 @@ struct Loaded {
   std::shared_ptr<const Schedule> schedule;  // of a file; null: a closed form
 };
 
-std::vector<int> sides_for(const Arguments& arguments, const Topology& topology) {
-  std::vector<int> sides = topology.arrangement();
-  if (!arguments.dimensions.empty()) {
-    const Topology torus = topology_of("torus:" + arguments.dimensions);
-    if (torus.hosts() != topology.hosts())
-      throw Error(fmt::format("--dimensions {} are a torus of {} ranks; {} has {} hosts", arguments.dimensions,
-                              torus.hosts(), topology.name(), topology.hosts()));
-    sides = torus.sides();
-  }
-  std::erase(sides, 1);
-  return sides;
-}
-
 Loaded closed_form(const Arguments& arguments, const Topology& topology) {
   const std::string name = arguments.subject.substr(0, arguments.subject.find(':'));
   const Algorithm* const algorithm = algorithm_named(name);
@@ -63,7 +51,7 @@ Loaded closed_form(const Arguments& arguments, const Topology& topology) {
       arguments.collective.empty() ? algorithm->collectives.front() : collective_argument(arguments.collective);
   const Forced forced = forced_from("ALGORITHM", collective, arguments.subject);
   AlgorithmOptions options = forced.over({});
-  options.dimensions = sides_for(arguments, topology);
+  options.dimensions = sides_argument(arguments.dimensions, topology, topology.arrangement());
   Shape shape{collective, topology.hosts(), 1, arguments.root};
   if (arguments.root < 0 || arguments.root >= topology.hosts() || (arguments.root > 0 && !rooted(collective)))
     throw Error(fmt::format("--root {}; expected {}", arguments.root,
@@ -101,19 +89,6 @@ simulation::Result simulated(const Loaded& loaded, const Topology& topology, con
   return simulation::simulate(loaded.subject, topology, !arguments.no_symmetry, [&](Rank read, Rank of) {
     progress.show(fmt::format("{}: programs of {} of {} ranks", loaded.subject.name, read, of));
   });
-}
-
-nlohmann::ordered_json steps_json(const Cost& cost) {
-  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
-  for (const StepCost& step : cost.steps)
-    steps.push_back({{"step", step.step},
-                     {"messages", step.messages},
-                     {"most_messages_of_a_rank", step.most_messages_of_a_rank},
-                     {"most_messages_on_a_link", step.most_messages_on_a_link},
-                     {"longest_latency_s", step.longest_latency_s},
-                     {"busiest_link", step.busiest_link},
-                     {"busiest_link_s_per_byte", step.busiest_link_s_per_byte}});
-  return steps;
 }
 
 void print_steps(const Cost& cost, const Topology& topology) {

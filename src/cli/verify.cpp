@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/verify_report.h"
 #include "cli/verify_symmetric.h"
 #include "colltopo/cost.h"
 #include "colltopo/forwarding.h"
@@ -117,32 +118,9 @@ void run(const Arguments& arguments, Session& session) {
       if (!arguments.routes.empty()) check_tables(arguments.routes, schedule, topology, verdict, on_text);
     }
   }
-  if (!verdict.valid()) session.status = k_examined_is_wrong;
-
-  nlohmann::ordered_json violations = nlohmann::ordered_json::array();
-  for (const Violation& violation : verdict.violations) violations.push_back(to_string(violation));
-  if (session.json) {
-    Report()
-        .add("valid", verdict.valid())
-        .add("name", schedule.name)
-        .add("collective", std::string(name(schedule.shape.collective)))
-        .add("ranks", schedule.shape.ranks)
-        .add("violations", violations)
-        .add("properties", properties)
-        .print(session);
-    return;
-  }
-  const std::string file = input_name(arguments.file);
-  for (const auto& violation : violations) std::cout << file << ": " << violation.get<std::string>() << '\n';
-  if (!verdict.valid()) {
-    std::cout << file << ": invalid: " << counted(violations.size(), "violation") << '\n';
-    return;
-  }
-  std::cout << fmt::format("{}: valid: {} is {} on {}, free of deadlock\n", file, schedule.name,
-                           name(schedule.shape.collective),
-                           counted(static_cast<std::size_t>(schedule.shape.ranks), "rank"))
-            << properties_text(verdict, schedule.shape.collective) << '\n'
-            << on_text;
+  const std::string text = '\n' + properties_text(verdict, schedule.shape.collective) + '\n' + on_text;
+  report_examined({schedule.name, schedule.shape, std::move(verdict.violations), std::move(properties), text},
+                  input_name(arguments.file), session);
 }
 
 }  // namespace

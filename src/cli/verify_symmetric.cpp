@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iostream>
-
+#include "cli/verify_report.h"
 #include "colltopo/verify_symmetric.h"
 
 namespace colltopo::cli {
@@ -49,33 +48,12 @@ void verify_symmetric_file(const SymmetricSchedule& schedule, const std::string&
           schedule.bound.empty() ? "" : "; the file says: " + schedule.bound);
   }
   if (verdict.violations.empty()) check_claims(schedule, verdict.violations);
-  const bool valid = verdict.violations.empty();
-  if (!valid) session.status = k_examined_is_wrong;
-  nlohmann::ordered_json violations = nlohmann::ordered_json::array();
-  for (const Violation& violation : verdict.violations) violations.push_back(to_string(violation));
-  if (session.json) {
-    Report()
-        .add("valid", valid)
-        .add("name", schedule.name)
-        .add("collective", std::string(name(schedule.shape.collective)))
-        .add("ranks", schedule.shape.ranks)
-        .add("violations", violations)
-        .add("properties", properties)
-        .print(session);
-    return;
-  }
-  for (const auto& violation : violations) std::cout << file << ": " << violation.get<std::string>() << '\n';
-  if (!valid) {
-    std::cout << file << ": invalid: " << counted(violations.size(), "violation") << '\n';
-    return;
-  }
-  std::cout << fmt::format("{}: valid: {} is {} on {}, free of deadlock; proved for {} of {}\n", file, schedule.name,
-                           name(schedule.shape.collective),
-                           counted(static_cast<std::size_t>(schedule.shape.ranks), "rank"),
-                           counted(static_cast<std::size_t>(schedule.symmetry.orbits()), "orbit"),
-                           counted(static_cast<std::size_t>(schedule.symmetry.elements()), "rank"))
-            << "in place: no, may run step by step: yes\n"
-            << on_text;
+  const std::string text =
+      fmt::format("; proved for {} of {}\nin place: no, may run step by step: yes\n{}",
+                  counted(static_cast<std::size_t>(schedule.symmetry.orbits()), "orbit"),
+                  counted(static_cast<std::size_t>(schedule.symmetry.elements()), "rank"), on_text);
+  report_examined({schedule.name, schedule.shape, std::move(verdict.violations), std::move(properties), text}, file,
+                  session);
 }
 
 }  // namespace colltopo::cli

@@ -297,60 +297,22 @@ Decision Selector::decided_by(const Forced& choice, const std::string& source, c
     say_decision(request, "fallback", source);
     return {nullptr, nullptr, {}, "fallback"};
   }
+  std::string excluded;
+  if (auto decision = decided_by_algorithm(choice, source, request, &excluded)) return *std::move(decision);
+  // An operation's properties may differ from call to call, what the shape refuses does not.
+  decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, excluded));
+  return {nullptr, nullptr, {}, std::string(choice.algorithm->name)};
+}
+
+std::optional<Decision> Selector::decided_by_algorithm(const Forced& choice, const std::string& source,
+                                                       const Request& request, std::string* excluded) {
   const Choice& chosen = chooser_->price(*choice.algorithm, choice.over(options_), of_schedules(request));
   if (!chosen.excluded.empty()) {
-    // An operation's properties may differ from call to call, what the shape refuses does not.
-    decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, chosen.excluded));
-    return {nullptr, nullptr, {}, chosen.name};
+    if (excluded != nullptr) *excluded = chosen.excluded;
+    return std::nullopt;
   }
   say_prediction(request, chosen, source);
-  return {chosen.algorithm, nullptr, chosen.options, chosen.name};
-}
-
-FiledSchedules::Found Selector::found_in_folders(const Request& request) {
-  std::vector<FiledSchedules::Remark> remarks;
-  // Where ranks do not know each other's sizes, it is the schedule for large ones, whatever the call.
-  Request asked = of_schedules(request);
-  if (!is_sized(request)) asked.bytes = k_any_bytes - 1;
-  FiledSchedules::Found found = filed_.find(asked, agreement_, &remarks);
-  if (!is_sized(request)) found.from = 0, found.to = k_any_bytes;
-  for (const FiledSchedules::Remark& remark : remarks) voice_.say(remark.level, remark.line);
-  return found;
-}
-
-// What a folder says is no command: where it cannot serve a call, the model decides.
-std::optional<Decision> Selector::decided_by_folder(const std::string& choice, const Request& request) {
-  const Forced told = forced_from("rules of a folder", scheduled(request.collective), choice);
-  if (told.kind == Forced::Kind::automatic) return std::nullopt;
-  if (told.kind == Forced::Kind::file) return decided_by_folders_file(told.path, request);
-  if (told.kind == Forced::Kind::fallback) {
-    if (!request.fallback_allowed) return std::nullopt;
-    say_decision(request, "fallback", "rules of a folder");
-    return Decision{nullptr, nullptr, {}, "fallback"};
-  }
-  const Choice& chosen = chooser_->price(*told.algorithm, told.over(options_), of_schedules(request));
-  if (!chosen.excluded.empty()) return std::nullopt;
-  say_prediction(request, chosen, "rules of a folder");
   return Decision{chosen.algorithm, nullptr, chosen.options, chosen.name};
-}
-
-std::optional<Decision> Selector::decided_by_folders_file(const std::string& path, const Request& request) {
-  const Collective collective = scheduled(request.collective);
-  std::string fault;
-  const auto loaded = files_.load(path, {collective, rank_, ranks_, filed_.places().rank_at}, agreement_, &fault);
-  if (loaded == nullptr) {
-    if (!fault.empty()) voice_.say(0, fmt::format("{}: {}; the model decides", name(request.collective), fault));
-    filed_.forget(collective, "file:" + path);
-    return std::nullopt;
-  }
-  if (const std::string unfit = unfit_for(*loaded, request); !unfit.empty()) {
-    voice_.say_once(1, fmt::format("{}: {} {}; the model decides", name(request.collective), path, unfit));
-    return std::nullopt;
-  }
-  // The same file may also be forced, with rank r in place r.
-  const std::string called = "file:" + path + (filed_.places().in_order ? "" : " by host");
-  say_decision(request, called, "found by topology and placement");
-  return Decision{nullptr, loaded, {}, called};
 }
 
 Decision Selector::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
@@ -409,7 +371,7 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
 // What a block adds to the messages of others against what a message of its own costs both ends.
 std::size_t Selector::aggregation_limit(const Decision& decision) const {
   if (settings_.aggregate_bytes) return *settings_.aggregate_bytes;
-  const Machine& machine = settings_.machine;
+  const Machine& machine = machine_;
   const Shape shape{Collective::alltoall, ranks_, 1, 0};
   const Counted counted = decision.algorithm->counted(shape, decision.options);
   const double hops = (counted.shards_within + counted.shards_between) / std::max(1, ranks_ - 1);

@@ -98,6 +98,9 @@ class Selector {
   void fit_topology();
   Kept decided(const Request& request, const Rule* rule, bool filed);
   Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
+  /// Nothing: `excluded` says what keeps it from serving the call.
+  std::optional<Decision> decided_by_algorithm(const Forced& choice, const std::string& source, const Request& request,
+                                               std::string* excluded = nullptr);
   FiledSchedules::Found found_in_folders(const Request& request);
   std::optional<Decision> decided_by_folder(const std::string& choice, const Request& request);
   std::optional<Decision> decided_by_folders_file(const std::string& path, const Request& request);
@@ -138,6 +141,8 @@ class Selector {
 Request of_schedules(const Request& request);
 /// Whether all ranks know the sizes of the call.
 bool is_sized(const Request& request);
+/// Why a file cannot serve a call; "" if it can.
+std::string unfit_for(const LoadedProgram& file, const Request& request);
 
 /// Why a schedule file may not serve the request; empty: it may.
 std::string unfit_for(const LoadedProgram& file, const Request& request);

@@ -39,10 +39,7 @@ std::optional<Decision> Selector::decided_by_outcome(const Outcome& outcome, con
     return Decision{nullptr, nullptr, {}, "fallback"};
   }
   if (choice.kind != Forced::Kind::algorithm) return std::nullopt;
-  const Choice& chosen = chooser_->price(*choice.algorithm, choice.over(options_), of_schedules(request));
-  if (!chosen.excluded.empty()) return std::nullopt;
-  say_prediction(request, chosen, "measured");
-  return Decision{chosen.algorithm, nullptr, chosen.options, chosen.name};
+  return decided_by_algorithm(choice, "measured", request);
 }
 
 void Selector::remember(Outcome outcome) {

@@ -12,6 +12,7 @@
 #include "colltopo/text.h"
 #include "colltopo/verify.h"
 #include "comm/machine_network.h"
+#include "folders.h"
 #include "ranks.h"
 
 namespace colltopo {
@@ -22,25 +23,10 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// An empty folder of this test's.
-std::string folder_named(const std::string& name) {
-  const std::string path = testing::TempDir() + "filed_" + name;
-  std::filesystem::remove_all(path);
-  std::filesystem::create_directories(path);
-  return path;
-}
-
-/// A pairwise exchange (any proved schedule would do) that says it was made for the ranks of `spec`.
-void file_schedule(const std::string& folder, const std::string& spec, Collective collective = Collective::alltoall,
-                   Rank root = 0) {
-  const Topology topology = topology_of(spec);
-  const char* const algorithm = collective == Collective::alltoall ? "pairwise" : "binomial";
-  Schedule schedule = generate(*algorithm_named(algorithm), {collective, topology.hosts(), 1, root}, {});
-  schedule.topology = fingerprint(topology);
-  std::ofstream out(folder + "/" + std::string(name(collective)) + ".sched");
-  Schedule proved = schedule;
-  proved.proof = proof_of(verify(schedule));
-  write_schedule(out, proved);
+/// Under the collective's name.
+void file_in(const std::string& folder, const std::string& spec, Collective collective = Collective::alltoall,
+             Rank root = 0) {
+  file_schedule(folder + "/" + std::string(name(collective)) + ".sched", spec, collective, root);
 }
 
 std::int64_t number(int from, int to, std::size_t i) { return 1000 * from + 10 * to + static_cast<std::int64_t>(i); }
@@ -81,8 +67,8 @@ std::vector<std::string> names_of(const std::vector<int>& host_of) {
 }
 
 TEST(FiledSchedules, serve_ranks_in_the_order_of_hosts) {
-  const std::string folder = folder_named("order");
-  file_schedule(folder, "torus:2x2");
+  const std::string folder = folder_named("filed_order");
+  file_in(folder, "torus:2x2");
   Ranks job(4);
   job.node_of = {0, 1, 2, 3};
   job.host_names = names_of(job.node_of);
@@ -93,8 +79,8 @@ TEST(FiledSchedules, serve_ranks_in_the_order_of_hosts) {
 }
 
 TEST(FiledSchedules, serve_ranks_by_the_names_of_their_hosts) {
-  const std::string folder = folder_named("names");
-  file_schedule(folder, "ring:3/ranks:2");
+  const std::string folder = folder_named("filed_names");
+  file_in(folder, "ring:3/ranks:2");
   Ranks job(6);
   job.node_of = {7, 5, 6, 7, 5, 6};  // cyclic, and not in the order of the list
   job.host_names = names_of(job.node_of);
@@ -107,8 +93,8 @@ TEST(FiledSchedules, serve_ranks_by_the_names_of_their_hosts) {
 }
 
 TEST(FiledSchedules, serve_a_part_of_the_machine) {
-  const std::string folder = folder_named("part");
-  file_schedule(folder, "ring:4/ranks:1,0,2,0");
+  const std::string folder = folder_named("filed_part");
+  file_in(folder, "ring:4/ranks:1,0,2,0");
   Ranks job(3);
   job.node_of = {0, 2, 2};
   job.host_names = names_of(job.node_of);
@@ -122,7 +108,7 @@ TEST(FiledSchedules, serve_a_part_of_the_machine) {
 }
 
 TEST(FiledSchedules, say_which_command_would_make_one) {
-  const std::string folder = folder_named("none");
+  const std::string folder = folder_named("filed_none");
   Ranks job(4);
   job.node_of = {0, 0, 1, 1};
   job.host_names = names_of(job.node_of);
@@ -132,7 +118,7 @@ TEST(FiledSchedules, say_which_command_would_make_one) {
 }
 
 TEST(FiledSchedules, need_a_topology_that_has_the_hosts) {
-  const std::string folder = folder_named("strangers");
+  const std::string folder = folder_named("filed_strangers");
   Ranks without(2);
   without.host_names = {"a", "b"};
   EXPECT_THAT(said_by(without, 2, {{"schedules", folder}}), ElementsAre(HasSubstr("topology, which is not set")));
@@ -143,8 +129,8 @@ TEST(FiledSchedules, need_a_topology_that_has_the_hosts) {
 }
 
 TEST(FiledSchedules, of_no_use_are_passed_over_and_named) {
-  const std::string folder = folder_named("broken");
-  file_schedule(folder, "ring:3");
+  const std::string folder = folder_named("filed_broken");
+  file_in(folder, "ring:3");
   std::ofstream(folder + "/broken.sched") << "topo-schedule 1\nnothing more\n";
   Ranks job(3);
   job.node_of = {0, 1, 2};
@@ -154,8 +140,8 @@ TEST(FiledSchedules, of_no_use_are_passed_over_and_named) {
 }
 
 TEST(FiledSchedules, of_rooted_collectives_are_found_by_the_place_of_the_root) {
-  const std::string folder = folder_named("root");
-  file_schedule(folder, "ring:3", Collective::bcast, 2);
+  const std::string folder = folder_named("filed_root");
+  file_in(folder, "ring:3", Collective::bcast, 2);
   Ranks job(3);
   job.node_of = {2, 1, 0};
   job.host_names = names_of(job.node_of);

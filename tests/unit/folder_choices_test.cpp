@@ -10,6 +10,7 @@
 #include "colltopo/topology.h"
 #include "colltopo/verify.h"
 #include "comm/folder_choices.h"
+#include "folders.h"
 #include "ranks.h"
 
 namespace colltopo {
@@ -21,22 +22,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr std::size_t k_any = std::numeric_limits<std::size_t>::max();
-
-std::string folder_named(const std::string& name) {
-  const std::string path = testing::TempDir() + "choices_" + name;
-  std::filesystem::remove_all(path);
-  std::filesystem::create_directories(path);
-  return path;
-}
-
-void file_schedule(const std::string& path, const std::string& spec) {
-  const Topology topology = topology_of(spec);
-  Schedule schedule = generate(*algorithm_named("pairwise"), {Collective::alltoall, topology.hosts(), 1, 0}, {});
-  schedule.topology = fingerprint(topology);
-  schedule.proof = proof_of(verify(schedule));
-  std::ofstream out(path);
-  write_schedule(out, schedule);
-}
 
 /// alltoall on ring:4: up to 100 bytes tra, up to 999 auto, then the file; with 2 lanes always the file.
 void write_rules(const std::string& folder, const std::string& spec) {
@@ -61,7 +46,7 @@ RuleQuery query_on(const std::string& spec, Lane lanes = 0) {
 }
 
 TEST(FolderChoices, are_the_rules_for_the_network_then_the_files) {
-  const std::string folder = folder_named("rules");
+  const std::string folder = folder_named("choices_rules");
   write_rules(folder, "ring:4");
   file_schedule(folder + "/a.sched", "ring:4");
   std::vector<std::string> faults;
@@ -80,7 +65,7 @@ TEST(FolderChoices, come_back_from_their_text) {
 }
 
 TEST(FolderChoices, of_rules_that_are_wrong_are_passed_over_and_named) {
-  const std::string folder = folder_named("wrong");
+  const std::string folder = folder_named("choices_wrong");
   std::ofstream(folder + "/rules.json") << R"({"collectives": {"alltoall": [{"rules": [{"alg": "none"}]}]}})";
   std::vector<std::string> faults;
   EXPECT_THAT(choices_in(folder, query_on("ring:4"), 0, &faults), IsEmpty());
@@ -88,9 +73,9 @@ TEST(FolderChoices, of_rules_that_are_wrong_are_passed_over_and_named) {
 }
 
 TEST(FolderChoices, are_looked_for_beside_the_topology_and_at_home) {
-  const std::string folder = folder_named("beside");
+  const std::string folder = folder_named("choices_beside");
   std::ofstream(folder + "/topology.json") << "{}";
-  const std::string home = folder_named("home");
+  const std::string home = folder_named("choices_home");
   const char* const before = std::getenv("HOME");
   const std::string kept = before == nullptr ? "" : before;
   setenv("HOME", home.c_str(), 1);
@@ -130,7 +115,7 @@ std::vector<std::string> said_at(const std::vector<std::size_t>& sizes, std::map
 }
 
 TEST(FolderChoices, serve_the_sizes_that_their_rules_name) {
-  const std::string folder = folder_named("serve");
+  const std::string folder = folder_named("choices_serve");
   write_rules(folder, "ring:4");
   file_schedule(folder + "/a.sched", "ring:4");
   // From the largest to the smallest, so that no decision is kept for sizes that others have.
@@ -142,7 +127,7 @@ TEST(FolderChoices, serve_the_sizes_that_their_rules_name) {
 }
 
 TEST(FolderChoices, are_none_where_the_setting_says_so) {
-  const std::string folder = folder_named("off");
+  const std::string folder = folder_named("choices_off");
   write_rules(folder, "ring:4");
   file_schedule(folder + "/a.sched", "ring:4");
   std::ofstream topology(folder + "/topology.json");
