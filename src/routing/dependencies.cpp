@@ -29,10 +29,15 @@ DependencyId Dependencies::between(LinkId held, LinkId wanted) const {
          static_cast<DependencyId>(std::lower_bound(known.begin(), known.end(), wanted) - known.begin());
 }
 
+void Dependencies::along(std::span<const LinkId> route, std::vector<DependencyId>& dependencies) const {
+  dependencies.clear();
+  for (std::size_t i = 1; i < route.size(); ++i) dependencies.push_back(between(route[i - 1], route[i]));
+}
+
 AcyclicLayer::AcyclicLayer(const Dependencies& dependencies, std::vector<std::int32_t> order)
     : dependencies_(dependencies),
       state_(dependencies.size(), State::absent),
-      no_second_(dependencies.size()),
+      leads_(std::size_t{1} << k_memory_bits, {-1, -1}),
       wanted_(dependencies.links()),
       holders_(dependencies.links()),
       order_(std::move(order)),
@@ -43,43 +48,51 @@ AcyclicLayer::AcyclicLayer(const Dependencies& dependencies, std::vector<std::in
   std::iota(order_.begin(), order_.end(), 0);
 }
 
-bool AcyclicLayer::is_known_to_return(DependencyId first, DependencyId second) const {
-  const std::vector<DependencyId>& known = no_second_[first];
-  return std::find(known.begin(), known.end(), second) != known.end();
-}
-
-bool AcyclicLayer::take(std::span<const LinkId> route) {
+bool AcyclicLayer::take(std::span<const LinkId> route, std::span<const DependencyId> dependencies) {
   bool known = true;
-  for (std::size_t i = 1; i < route.size(); ++i) {
-    const State state = state_[dependencies_.between(route[i - 1], route[i])];
+  for (const DependencyId dependency : dependencies) {
+    const State state = state_[dependency];
     if (state == State::forbidden) return false;
     known = known && state == State::present;
   }
   if (known) return true;
-  for (std::size_t i = 2; i < route.size(); ++i)
-    if (is_known_to_return(dependencies_.between(route[i - 2], route[i - 1]),
-                           dependencies_.between(route[i - 1], route[i])))
-      return false;
-  if (returns(route)) return false;
+  if (is_known_to_return(route) || returns(route)) return false;
   for (std::size_t i = 1; i < route.size(); ++i)
-    if (state_[dependencies_.between(route[i - 1], route[i])] == State::absent) add(route[i - 1], route[i]);
+    if (state_[dependencies[i - 1]] == State::absent) add(route[i - 1], route[i], dependencies[i - 1]);
   return true;
+}
+
+std::size_t AcyclicLayer::memory_of(LinkId from, LinkId to) {
+  const std::uint64_t key = static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to);
+  return static_cast<std::size_t>(key * 0x9e3779b97f4a7c15U >> (64 - k_memory_bits));
+}
+
+/// Dependencies stay, so what a link leads to once it always will.
+bool AcyclicLayer::is_known_to_return(std::span<const LinkId> route) const {
+  for (std::size_t i = 1; i < route.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (order_[at(route[i])] < order_[at(route[j])] &&
+          leads_[memory_of(route[i], route[j])] == std::pair(route[i], route[j]))
+        return true;
+  return false;
 }
 
 /// Whether a link of the route leads to an earlier one of it: together with the route that would be a cycle, and no
 /// cycle comes about otherwise.
 bool AcyclicLayer::returns(std::span<const LinkId> route) {
-  std::int32_t last = 0;  // place in the order beyond which there is no way back
+  limits_.assign(1, -1);  // [place] the last place in the order from which there is a way to an earlier link
   for (std::size_t i = 0; i < route.size(); ++i) {
     place_[at(route[i])] = static_cast<std::int32_t>(i);
-    last = std::max(last, order_[at(route[i])]);
+    limits_.push_back(std::max(limits_.back(), order_[at(route[i])]));
   }
   after_.clear();
-  std::span<const LinkId> found;
-  // What the later links lead to has been seen already when the earlier ones are looked at.
-  for (std::size_t i = route.size(); i-- > 1 && found.empty();) {
+  bool found = false;
+  // What the later links lead to has been seen already, as far as it matters, when the earlier ones are looked at.
+  for (std::size_t i = route.size(); i-- > 1 && !found;) {
+    const std::int32_t last = limits_[i];
+    if (order_[at(route[i])] > last) continue;
     stack_.assign(1, route[i]);
-    while (!stack_.empty() && found.empty()) {
+    while (!stack_.empty() && !found) {
       const LinkId link = stack_.back();
       stack_.pop_back();
       for (const LinkId next : wanted_[at(link)]) {
@@ -89,26 +102,25 @@ bool AcyclicLayer::returns(std::span<const LinkId> route) {
         stack_.push_back(next);
         const std::int32_t place = place_[at(next)];
         if (place < 0 || static_cast<std::size_t>(place) >= i) continue;
-        found = route.subspan(static_cast<std::size_t>(place), i - static_cast<std::size_t>(place) + 1);
+        found = true;
+        forbid(route.subspan(static_cast<std::size_t>(place), i - static_cast<std::size_t>(place) + 1));
         break;
       }
     }
   }
   for (const LinkId link : after_) seen_[at(link)] = false;
   for (const LinkId link : route) place_[at(link)] = -1;
-  if (!found.empty()) forbid(found);
-  return !found.empty();
+  return found;
 }
 
-/// Dependencies stay, so a part of a route that makes a cycle by itself always will. Short parts are remembered.
+/// The last link of this part of a route leads back to the first.
 void AcyclicLayer::forbid(std::span<const LinkId> part) {
-  const DependencyId first = dependencies_.between(part[0], part[1]);
-  if (part.size() == 2) state_[first] = State::forbidden;
-  if (part.size() == 3) no_second_[first].push_back(dependencies_.between(part[1], part[2]));
+  if (part.size() == 2) state_[dependencies_.between(part[0], part[1])] = State::forbidden;
+  leads_[memory_of(part.back(), part.front())] = {part.back(), part.front()};
 }
 
 /// Makes no cycle.
-void AcyclicLayer::add(LinkId held, LinkId wanted) {
+void AcyclicLayer::add(LinkId held, LinkId wanted, DependencyId dependency) {
   if (order_[at(held)] > order_[at(wanted)]) {
     after_.clear();
     before_.clear();
@@ -120,7 +132,7 @@ void AcyclicLayer::add(LinkId held, LinkId wanted) {
   }
   wanted_[at(held)].push_back(wanted);
   holders_[at(wanted)].push_back(held);
-  state_[dependencies_.between(held, wanted)] = State::present;
+  state_[dependency] = State::present;
 }
 
 /// Collects in after_ what follows `from`, up to the place `most`.

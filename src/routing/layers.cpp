@@ -31,12 +31,15 @@ Filled first_fit(const Dependencies& dependencies, RouteLinks routes, const std:
                  std::vector<std::vector<std::int32_t>> orders = {}) {
   std::vector<AcyclicLayer> layers;
   std::vector<std::int32_t> layer_of(routes.size(), 0);
+  std::vector<DependencyId> between;
   for (const RouteId route : order) {
+    const std::span<const LinkId> links = routes[route];
+    dependencies.along(links, between);
     std::size_t layer = 0;
-    while (layer < layers.size() && !layers[layer].take(routes[route])) ++layer;
+    while (layer < layers.size() && !layers[layer].take(links, between)) ++layer;
     if (layer == layers.size()) {
       layers.emplace_back(dependencies, layer < orders.size() ? std::move(orders[layer]) : std::vector<std::int32_t>());
-      layers.back().take(routes[route]);
+      layers.back().take(links, between);
     }
     layer_of[route] = static_cast<std::int32_t>(layer);
   }

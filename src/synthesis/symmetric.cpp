@@ -104,12 +104,14 @@ std::vector<std::int32_t> repeating_layers(const FlowInstance& instance, const R
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return paths[i].size(); });
   std::vector<std::int32_t> layer(paths.size(), 0);
   std::vector<AcyclicLayer> layers;
+  std::vector<DependencyId> between;
   for (const std::size_t i : order) {
+    dependencies.along(paths[i], between);
     std::size_t l = 0;
-    while (l < layers.size() && !layers[l].take(paths[i])) ++l;
+    while (l < layers.size() && !layers[l].take(paths[i], between)) ++l;
     if (l == layers.size()) {
       layers.emplace_back(dependencies);
-      layers.back().take(paths[i]);
+      layers.back().take(paths[i], between);
     }
     layer[i] = static_cast<std::int32_t>(l);
   }
