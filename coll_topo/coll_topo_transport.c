@@ -247,6 +247,13 @@ static const char *mca_coll_topo_previous_component(void *context, int collectiv
     return mca_coll_topo_component_of(functions[collective]);
 }
 
+static void mca_coll_topo_replaced(void *context)
+{
+    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
+
+    memset(module->declined, 0, sizeof(module->declined));
+}
+
 static void mca_coll_topo_say(void *context, int level, const char *line)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
@@ -279,5 +286,6 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .transport_error = MPI_ERR_OTHER,
         .truncation_error = MPI_ERR_TRUNCATE,
         .architecture = (unsigned long long) opal_local_arch ^ shell_architecture(),
+        .replaced = mca_coll_topo_replaced,
     };
 }

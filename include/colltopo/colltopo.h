@@ -93,6 +93,9 @@ typedef struct colltopo_callbacks {
   /* What bytes mean here: ranks that give different numbers have other orders or sizes of types, and all of their calls
    * are declined, since messages are bytes. */
   unsigned long long architecture;
+  /* Files of schedules or rules have changed, and calls that were declined need not be again: whoever remembers them
+   * forgets. NULL: nobody does. */
+  void (*replaced)(void* context);
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */

@@ -56,6 +56,7 @@ def _network_options(parser):
     routes.add_argument("--routes", metavar="FILE", help="tables: colltopo routes SCHEDULE --for json")
     routes.add_argument("--hash", action="store_true", help="of shortest paths one by hash instead of that of the lowest links")
     routes.add_argument("--balance", action="store_true", help="balanced single-path routes (the best of dor, sssp and ilp)")
+    parser.add_argument("--planes", metavar="N", type=int, default=1, help="lanes at least, for tables that come later")
 
 
 def _parser():
@@ -118,7 +119,7 @@ def _print_up(about, as_json):
 
 def _bring_up(name, options):
     single_path = "balanced" if options.balance else "hashed" if options.hash else "lowest"
-    return up.up(name, options.topo, shaping_of(options), options.routes, single_path)
+    return up.up(name, options.topo, shaping_of(options), options.routes, single_path, options.planes)
 
 
 def _up(options, _rest):

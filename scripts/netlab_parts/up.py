@@ -13,15 +13,17 @@ import select
 import signal
 import time
 
-from . import features, kernel, plan, routing, state, station, wire
+from . import addresses, features, kernel, plan, routing, state, station, wire
 from .fault import WRONG, Fault
 from .topology import HEAD, load
 
 
-def up(name, topo, shaping, routes_file=None, single_path="lowest"):
-    """Brings a network up, with the tables of routes_file or one path per pair: lowest, hashed or balanced. Returns what to
-    print about it."""
+def up(name, topo, shaping, routes_file=None, single_path="lowest", planes=1):
+    """Brings a network up, with the tables of routes_file or one path per pair: lowest, hashed or balanced, and addresses
+    in at least so many planes. Returns what to print about it."""
     begin = time.monotonic()
+    if not 1 <= planes <= addresses.PLANES_MAX:
+        raise Fault(f"--planes {planes}: expected 1 to {addresses.PLANES_MAX}")
     native, graph = load(topo)
     plan.check_size(graph)
     if routes_file:
@@ -30,6 +32,7 @@ def up(name, topo, shaping, routes_file=None, single_path="lowest"):
         tables = routing.balanced(graph, topo)
     else:
         tables = routing.shortest(graph, hashed=single_path == "hashed")
+    tables.planes = max(tables.planes, planes)
     shaping = dataclasses.replace(shaping, delay_by=features.delay_by(shaping.delay_us))
     features.require(shaping.shaper, shaping.delay_by, tables.detours)
     stub = features.stub()

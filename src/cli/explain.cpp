@@ -20,6 +20,7 @@
 #include "colltopo/text.h"
 #include "comm/constants.h"
 #include "comm/decisions.h"
+#include "comm/machine_network.h"
 #include "comm/rules.h"
 #include "comm/selector.h"
 #include "comm/settings.h"
@@ -190,7 +191,8 @@ struct Explained {
 const Outcome* decided_outcome(const Arguments& arguments, const Settings& settings, const Request& request,
                                const DecisionFile& decisions) {
   if (settings.choosing == Choosing::off) return nullptr;
-  const Decisions* const of_kind = decisions.find(kind_of_communicator(nodes_by_rank(arguments), settings.canonical));
+  const Decisions* const of_kind = decisions.find(
+      kind_of_communicator(nodes_by_rank(arguments), settings.canonical, machine_checksum(settings.topology)));
   return of_kind == nullptr ? nullptr : of_kind->find(Selector::key_of(request));
 }
 

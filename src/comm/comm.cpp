@@ -31,11 +31,13 @@ Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
 Comm::~Comm() { selector_.write_decisions(); }
 
 void Comm::set(std::string_view name, std::string_view value) {
+  given_.push_back({std::string(name), std::string(value)});
   try {
     settings_.set(name, value);
     voice_.set_verbose(settings_.verbose);
   } catch (const Error& error) {
     // Ranks compare their settings at the first call, so a fault that not all of them have is seen there.
+    given_.back().refused = true;
     settings_.canonical += fmt::format("{}={} (refused)\n", name, value);
     const std::string line = fmt::format("{}; using {}", error.what(), voice_.previous());
     if (const auto collective = Settings::concerns(name))
@@ -173,13 +175,20 @@ int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* 
 // Until all ranks have agreed nothing is served, whatever is thrown meanwhile.
 void Comm::settle() {
   settled_ = true;
+  const bool on_disk = !settings_.topology.empty() || !settings_.schedules.empty() || !settings_.rules.empty();
+  std::string fault;
   try {
-    if (selector_.settle(callbacks_)) return;
+    std::string stamp = on_disk && rank_ == 0 ? selector_.stamp() : "";
+    if (selector_.settle(callbacks_, &fault)) {
+      if (on_disk && settings_.watch_s > 0) watch_.begin(settings_.watch_s, std::move(stamp));
+      return;
+    }
   } catch (...) {
     selector_.decline_all();
     throw;
   }
   selector_.decline_all();
+  if (!fault.empty()) voice_.say(0, fmt::format("{}; using {}", fault, voice_.previous()));
 }
 
 Request Comm::request_of(Collective collective, const colltopo_call& call, Form form) const {
@@ -236,6 +245,8 @@ inline int Comm::run_ready(Collective collective, const colltopo_call& call, Rea
   ready.tally.ran();
   if (voice_.heard(2)) [[unlikely]]
     say_call(collective, call, ready);
+  if (watch_.counts(ready.ticks) && code == 0) [[unlikely]]
+    look_again(collective);
   return code;
 }
 

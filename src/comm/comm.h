@@ -21,6 +21,7 @@
 #include "comm/settings.h"
 #include "comm/turns.h"
 #include "comm/voice.h"
+#include "comm/watch.h"
 #include "transport/callbacks.h"
 
 namespace colltopo {
@@ -95,6 +96,10 @@ class Comm {
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
   void join_blocks(const Served& plan, const colltopo_call& call, Ready& ready) const;
   std::shared_ptr<Ready> ready(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
+  void look_again(Collective collective);
+  void replace();
+  bool settle_anew(Settings& settings, Selector& selector, std::string* fault);
+  void forget_plans();
   void make_room(Ready& ready);
   void forget_oldest(Form form);
   bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
@@ -122,12 +127,20 @@ class Comm {
   CallbackTransport transport_;
   TurnTransport turn_transport_;  // for what ranks agree on
   Turns turns_;
+  /// A setting as it was given.
+  struct Given {
+    std::string name, value;
+    bool refused = false;
+  };
+  std::vector<Given> given_;
   Settings settings_;
   Agreement agreement_;
   Selector selector_;
   Guard guard_;
   CommLanes lanes_;
   AggregatedCalls aggregated_;
+  Watch watch_;
+  bool said_unusable_ = false;  // what changed
   bool settled_ = false;
   std::array<std::array<Recent, k_recent>, k_calls> recent_;
   std::size_t recent_turn_ = 0;

@@ -1,5 +1,5 @@
-// Of the way of a call what is done once for a plan or a size: the plan of what was decided, bound to the call's size, and
-// how the call's buffers become the program's.
+// Of the way of a call what is done once for a plan or a size: the plan of what was decided, bound to the call's size,
+// and how the call's buffers become the program's.
 
 #include <fmt/format.h>
 
@@ -143,6 +143,7 @@ std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& c
   auto made = std::make_shared<Ready>(plan.plan->bind(binding), plan.row);
   made->one_buffer = plan.in_place || row(collective).one_buffer;
   made->on_lanes = plan.on_lanes;
+  made->ticks = Watch::ticks_of(request.bytes);
   if (made->one_buffer) join_buffers(plan, call, *made);
   count(collective, *made, call, form);
   made->is_small = made->bound->arena_bytes() <= k_small && made->copied_bytes == 0 && !made->on_lanes;

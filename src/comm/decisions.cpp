@@ -180,16 +180,22 @@ void DecisionBook::add(const std::string& path, const std::string& kind, const O
   made_[{path, kind}].add(outcome);
 }
 
-std::string kind_of_communicator(const std::vector<int>& node_of, const std::string& settings) {
+void DecisionBook::forget_added(const std::string& path, const std::string& kind) {
+  const std::lock_guard lock(mutex_);
+  made_.erase({path, kind});
+}
+
+std::string kind_of_communicator(const std::vector<int>& node_of, const std::string& settings, long long network) {
   // What does not change which program a name stands for, or how it runs.
-  static const std::set<std::string, std::less<>> k_of_no_matter = {"choice", "trial_after", "decisions", "verbose"};
+  static const std::set<std::string, std::less<>> k_of_no_matter = {"choice", "trial_after", "decisions", "verbose",
+                                                                    "watch"};
   std::string matter;
   std::istringstream lines(settings);
   for (std::string line; std::getline(lines, line);)
     if (!k_of_no_matter.contains(line.substr(0, line.find('=')))) matter += line + '\n';
   const auto nodes = std::set<int>(node_of.begin(), node_of.end()).size();
   return fmt::format("{} ranks, {} nodes, placement {:x}, settings {:x}", node_of.size(), nodes,
-                     checksum_of(std::span<const int>(node_of)), checksum_of(std::string_view(matter)));
+                     checksum_of(std::span<const int>(node_of)), checksum_of(std::string_view(matter)) ^ network);
 }
 
 }  // namespace colltopo

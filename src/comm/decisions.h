@@ -75,6 +75,8 @@ class DecisionBook {
   /// With what `path` has, which is read once. Throws Error.
   Decisions known(const std::string& path, const std::string& kind);
   void add(const std::string& path, const std::string& kind, const Outcome& outcome);
+  /// What was added; what was read stays.
+  void forget_added(const std::string& path, const std::string& kind);
 
  private:
   std::mutex mutex_;
@@ -83,6 +85,7 @@ class DecisionBook {
 };
 
 /// What decisions depend on besides the call: "16 ranks, 4 nodes, placement 1f, settings 2e".
-std::string kind_of_communicator(const std::vector<int>& node_of, const std::string& settings);
+/// `network`: the checksum of the machine's network.
+std::string kind_of_communicator(const std::vector<int>& node_of, const std::string& settings, long long network = 0);
 
 }  // namespace colltopo

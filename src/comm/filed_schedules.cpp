@@ -62,7 +62,7 @@ std::string FiledSchedules::placement_text() const {
 }
 
 std::vector<FolderChoice> FiledSchedules::look(Collective collective, std::vector<Remark>* remarks) {
-  const std::string folders = asked_.empty() ? standard_folders(topology_) : asked_;
+  const std::string folders = this->folders();
   if (folders.empty()) return {};
   const int level = asked_.empty() ? 1 : 0;  // who asked for nothing misses nothing
   if (places_.empty()) {

@@ -29,6 +29,8 @@ class FiledSchedules {
   /// What place() found, for ranks to compare.
   std::string placement_text() const;
 
+  /// The folders that are asked, "a:b".
+  std::string folders() const { return asked_.empty() ? standard_folders(topology_) : asked_; }
   /// Whether folders are asked at all: the same on all ranks.
   bool looks() const { return asked_ != "none" && (!asked_.empty() || !topology_.empty()); }
   /// Of the ranks on the network; empty when they could not be placed.

@@ -59,10 +59,10 @@ std::vector<FolderChoice> choices_in(const std::string& folders, const RuleQuery
   std::istringstream paths(folders);
   for (std::string path; std::getline(paths, path, ':');) {
     if (path.empty()) continue;
-    const ScheduleFolder& folder = schedule_folder(path);
-    faults->insert(faults->end(), folder.faults.begin(), folder.faults.end());
-    add_rules(folder, query, choices);
-    for (const FiledSchedule& file : folder.files)
+    const auto folder = schedule_folder(path);
+    faults->insert(faults->end(), folder->faults.begin(), folder->faults.end());
+    add_rules(*folder, query, choices);
+    for (const FiledSchedule& file : folder->files)
       if (fits(file, query))
         choices.push_back({from_bytes, std::numeric_limits<std::size_t>::max(), root_of(file), "file:" + file.path});
   }

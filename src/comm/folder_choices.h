@@ -24,7 +24,7 @@ struct FolderChoice {
 /// The choices for what `query` says (its bytes are not looked at), in the order in which they count: folder after
 /// folder ("a:b"), in each the rules of its rules.json that are for this network, then its files, for calls of
 /// `from_bytes` or more. A rule's file must be in the folder and fit. Files that cannot be read are passed over and
-/// named in *faults. Folders are read once per process.
+/// named in *faults.
 std::vector<FolderChoice> choices_in(const std::string& folders, const RuleQuery& query, std::size_t from_bytes,
                                      std::vector<std::string>* faults);
 

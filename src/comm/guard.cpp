@@ -123,6 +123,12 @@ void Guard::done(Collective collective) {
   waiting = {};
 }
 
+void Guard::reset() noexcept {
+  for (auto& all : classes_) all.clear();
+  now_ = {};
+  waiting_ = {};
+}
+
 void Guard::begins() noexcept {
   if (now_.of == nullptr || now_.begun) return;
   now_.begun = true;

@@ -32,6 +32,8 @@ class Guard {
   /// The call at hand is to be served; then it was.
   void begins() noexcept;
   void ran();
+  /// Nothing of any class is known any more: what there is to choose between has changed.
+  void reset() noexcept;
   /// Whether the call at hand is part of a class that is not decided.
   bool has_call() const noexcept { return now_.of != nullptr; }
   void forget() noexcept { now_ = {}; }

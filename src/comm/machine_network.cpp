@@ -12,6 +12,7 @@
 
 #include "colltopo/error.h"
 #include "comm/agreement.h"
+#include "comm/file_stamps.h"
 
 namespace colltopo {
 
@@ -34,11 +35,18 @@ namespace {
 struct MachineNetwork {
   std::shared_ptr<const Topology> network;
   long long checksum = 0;
+  std::string stamp;  // of the file, before it was read
 };
+
+std::string stamp_of(const std::string& text) {
+  const std::size_t end = end_of_file_name(text);
+  return end == 0 ? "" : stamp_of_file(text.substr(0, end));
+}
 
 MachineNetwork machine_of(const std::string& text) {
   const std::size_t end = end_of_file_name(text);
-  if (end == 0) return {std::make_shared<const Topology>(topology_of(text)), checksum_of(text)};
+  if (end == 0) return {std::make_shared<const Topology>(topology_of(text)), checksum_of(text), ""};
+  std::string stamp = stamp_of(text);
   const std::string path = text.substr(0, end);
   std::ifstream file(path);
   std::ostringstream contents;
@@ -48,21 +56,23 @@ MachineNetwork machine_of(const std::string& text) {
   const long long checksum = checksum_of(in.str());
   return {std::make_shared<const Topology>(end == text.size() ? std::move(read)
                                                               : modified(std::move(read), text.substr(end + 1), text)),
-          checksum};
+          checksum, std::move(stamp)};
 }
 
-const MachineNetwork& machine(const std::string& text) {
+MachineNetwork machine(const std::string& text, bool now = false) {
   static auto* const mutex = new std::mutex;
   static auto* const machines = new std::map<std::string, MachineNetwork>;
   const std::lock_guard lock(*mutex);
   MachineNetwork& machine = (*machines)[text];
-  if (machine.network == nullptr) machine = machine_of(text);
+  if (machine.network == nullptr || (now && machine.stamp != stamp_of(text))) machine = machine_of(text);
   return machine;
 }
 
 }  // namespace
 
 std::shared_ptr<const Topology> machine_network(const std::string& text) { return machine(text).network; }
+
+std::shared_ptr<const Topology> machine_network_now(const std::string& text) { return machine(text, true).network; }
 
 long long machine_checksum(const std::string& text) { return text.empty() ? 0 : machine(text).checksum; }
 

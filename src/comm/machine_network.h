@@ -14,6 +14,8 @@ namespace colltopo {
 
 /// A topology file's or a spec's topology; read once per process. Throws Error.
 std::shared_ptr<const Topology> machine_network(const std::string& text);
+/// The same; a file is read again if it is not what was read.
+std::shared_ptr<const Topology> machine_network_now(const std::string& text);
 
 /// Of the text of a topology file, or of a spec; 0 when there is none. Read with the topology, once per process.
 long long machine_checksum(const std::string& text);

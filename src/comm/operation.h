@@ -41,8 +41,9 @@ struct Ready {
   bool one_buffer = false;       // the caller gives one buffer, and the other lies in it
   bool output_in_input = false;  // at `offset` bytes, or the input in the output
   std::size_t offset = 0;
-  bool on_lanes = false;  // by endpoints of our own
-  bool is_small = false;  // needs few bytes, and nothing else than to run
+  std::int32_t ticks = 1;  // until files are looked at again
+  bool on_lanes = false;   // by endpoints of our own
+  bool is_small = false;   // needs few bytes, and nothing else than to run
 
  private:
   std::size_t aligned_arena_bytes() const noexcept {

@@ -1,4 +1,4 @@
-// Headers of a folder's schedule files, read once.
+// Headers of a folder's schedule files.
 #include "comm/schedule_folders.h"
 
 #include <fmt/format.h>
@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "colltopo/text.h"
+#include "comm/file_stamps.h"
 
 namespace colltopo {
 
@@ -47,12 +48,19 @@ bool fits(const ScheduleKey& file, const ScheduleKey& wanted) {
 
 }  // namespace
 
-const ScheduleFolder& schedule_folder(const std::string& path) {
+std::shared_ptr<const ScheduleFolder> schedule_folder(const std::string& path) {
+  struct Known {
+    std::string stamp;
+    std::shared_ptr<const ScheduleFolder> folder;
+  };
   static auto* const mutex = new std::mutex;
-  static auto* const folders = new std::map<std::string, ScheduleFolder>;
+  static auto* const folders = new std::map<std::string, Known>;
+  std::string stamp = stamp_of_folder(path);
   const std::lock_guard lock(*mutex);
-  const auto found = folders->find(path);
-  return found != folders->end() ? found->second : folders->emplace(path, read_folder(path)).first->second;
+  Known& known = (*folders)[path];
+  if (known.folder == nullptr || known.stamp != stamp)
+    known = {std::move(stamp), std::make_shared<const ScheduleFolder>(read_folder(path))};
+  return known.folder;
 }
 
 std::string schedule_in(const std::string& folders, const ScheduleKey& key, std::vector<std::string>* faults) {
@@ -60,11 +68,11 @@ std::string schedule_in(const std::string& folders, const ScheduleKey& key, std:
   std::string best;
   for (std::string path; std::getline(paths, path, ':');) {
     if (path.empty()) continue;
-    const ScheduleFolder& folder = schedule_folder(path);
-    faults->insert(faults->end(), folder.faults.begin(), folder.faults.end());
+    const auto folder = schedule_folder(path);
+    faults->insert(faults->end(), folder->faults.begin(), folder->faults.end());
     const auto found =
-        std::ranges::find_if(folder.files, [&](const FiledSchedule& file) { return fits(file.key, key); });
-    if (best.empty() && found != folder.files.end()) best = found->path;
+        std::ranges::find_if(folder->files, [&](const FiledSchedule& file) { return fits(file.key, key); });
+    if (best.empty() && found != folder->files.end()) best = found->path;
   }
   return best;
 }

@@ -1,6 +1,7 @@
-// Folders of schedule files: what is in them, read once per process.
+// Folders of schedule files: what is in them.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +30,8 @@ struct ScheduleFolder {
   std::vector<std::string> faults;   // files that cannot be read, and are passed over
 };
 
-/// Every `.sched` file's header, and the rules.
-const ScheduleFolder& schedule_folder(const std::string& path);
+/// Every `.sched` file's header, and the rules; read again when the folder is not what was read (stamp_of_folder).
+std::shared_ptr<const ScheduleFolder> schedule_folder(const std::string& path);
 
 /// The first file, in the order of `folders` ("a:b") and then of names, whose header fits; "" if none. *faults: of all
 /// folders.

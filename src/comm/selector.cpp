@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <utility>
 
 #include "colltopo/aggregation.h"
 #include "colltopo/error.h"
 #include "comm/build_id.h"
+#include "comm/file_stamps.h"
 #include "comm/machine_network.h"
 
 namespace colltopo {
@@ -86,7 +88,7 @@ void Selector::decline_once(Collective collective, const std::string& line) {
 
 // What a rank finds without its peers is agreed on in one go. Places that ranks must tell each other come after that:
 // whether to ask for them is itself a setting.
-bool Selector::settle(const colltopo_callbacks& callbacks) {
+bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
   node_of_.assign(static_cast<std::size_t>(ranks_), 0);
   const auto agreed = [&](const Findings& findings, std::optional<std::size_t> length_at, std::size_t* length) {
     Agreement::Result result = agreement_.agree(findings);
@@ -96,7 +98,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
         if (!each.different.empty()) result = each;
       }
       decline_all();
-      if (!result.fault.empty()) voice_.say(0, fmt::format("{}; using {}", result.fault, voice_.previous()));
+      *fault = std::move(result.fault);
     }
     if (result.good && length_at) *length = static_cast<std::size_t>(result.largest(*length_at));
     return result.good;
@@ -119,8 +121,10 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
                   }));
   };
   Findings own;
+  if (!fault->empty()) own.fault(std::exchange(*fault, ""));
   own.same("different builds of colltopo", build_checksum());
   own.same(k_settings, checksum_of(settings_.canonical));
+  own.same("different sides of the network", checksum_of(settings_.dimensions));
   own.same("different kinds of processors", static_cast<long long>(callbacks.architecture >> 2));
   own.same("different topologies under ", found_out(own, [&] { return machine_checksum(settings_.topology); }),
            settings_.topology);
@@ -136,7 +140,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
   std::size_t length = 0;
   const auto place_all = [&](Findings& findings) {
     places(findings);
-    kind_ = kind_of_communicator(node_of_, settings_.canonical);
+    kind_ = kind_of_communicator(node_of_, settings_.canonical, machine_checksum(settings_.topology));
     if (rank_ == 0) remembered = own_memory(callbacks, &unread);
     length_at = findings.largest(static_cast<long long>(remembered.size()));
   };
@@ -164,6 +168,25 @@ bool Selector::settle(const colltopo_callbacks& callbacks) {
   if (rules_) rules_fingerprint_ = filed_.fingerprint();
   chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_}, machine_, options_, settings_.values);
   return true;
+}
+
+void Selector::replace_by(Selector&& other) {
+  write_decisions();
+  // Of files that have changed; those of another network stay for whoever meets it again.
+  DecisionBook::of_process().forget_added(settings_.decisions, other.kind_);
+  static_cast<SelectorState&>(*this) = std::move(static_cast<SelectorState&>(other));
+}
+
+std::string Selector::stamp() const {
+  std::string stamp;
+  if (const std::size_t end = end_of_file_name(settings_.topology); end > 0)
+    stamp += stamp_of_file(settings_.topology.substr(0, end));
+  if (!settings_.rules.empty()) stamp += stamp_of_file(settings_.rules);
+  if (!filed_.looks()) return stamp;
+  std::istringstream folders(filed_.folders());
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (!folder.empty()) stamp += stamp_of_folder(folder);
+  return stamp;
 }
 
 bool Selector::find_places(const colltopo_callbacks& callbacks) {

@@ -40,14 +40,52 @@ struct Manner {
   std::uint32_t window = 0;
 };
 
-class Selector {
+/// What a selector has found out and decided.
+class SelectorState {
+ protected:
+  /// A decision, and the calls that it is for.
+  struct Kept {
+    const Rule* rule = nullptr;  // that sent them there
+    bool filed = false;          // folders are asked
+    bool fallback_allowed = true;
+    int op_properties = 0;
+    Rank root = -1;  // -1: any
+    std::string previous;
+    std::size_t from = 0, to = k_any_bytes;
+    DecisionKey key;  // of the call that asked first; of all while the decision is open
+    Decision decision;
+  };
+
+  std::array<bool, k_calls> declined_{};  // for ever
+  std::array<bool, k_calls> said_{};
+  std::vector<int> node_of_;
+  std::vector<int> dimensions_;  // that the communicator's nodes form; empty: a crossbar
+  AlgorithmOptions options_;     // the groups found
+  std::shared_ptr<Chooser> chooser_;
+  ScheduleFiles files_;
+  FiledSchedules filed_;
+  std::optional<Rules> rules_;
+  std::string rules_fingerprint_;  // that they may name
+  Machine machine_;                // of the settings, with what was measured
+  std::string kind_;               // of communicator, for decisions
+  Decisions decisions_;            // of earlier jobs, earlier communicators and this one
+  Decisions remembered_;           // of this one
+  std::array<std::vector<std::unique_ptr<Kept>>, k_calls> kept_;
+};
+
+class Selector : SelectorState {
  public:
   Selector(const Settings& settings, Rank rank, Rank ranks, const Voice& voice, const Agreement& agreement)
       : settings_(settings), rank_(rank), ranks_(ranks), voice_(voice), agreement_(agreement) {}
 
   /// Finds out where the ranks are and what files say, and whether all ranks found the same. Collective, one agreement.
-  /// False: nothing can be served, for ever; that has been said.
-  bool settle(const colltopo_callbacks& callbacks);
+  /// `*fault`: what hinders this rank before it begins; then what it should say, if anything. False: nothing can be
+  /// served.
+  bool settle(const colltopo_callbacks& callbacks, std::string* fault);
+  /// From now on as `other`, of the same settings and ranks, has settled.
+  void replace_by(Selector&& other);
+  /// What stands on disk of what decides: topology, rules, folders. Empty: nothing is on disk.
+  std::string stamp() const;
 
   /// Collective where it is the first call that a parameter or a rule sends to a file, or the first with a root that
   /// folders may have one for. The answer lives as long as the selector.
@@ -81,19 +119,6 @@ class Selector {
   std::size_t memory_bytes() const;
 
  private:
-  /// A decision, and the calls that it is for.
-  struct Kept {
-    const Rule* rule = nullptr;  // that sent them there
-    bool filed = false;          // folders are asked
-    bool fallback_allowed = true;
-    int op_properties = 0;
-    Rank root = -1;  // -1: any
-    std::string previous;
-    std::size_t from = 0, to = k_any_bytes;
-    DecisionKey key;  // of the call that asked first; of all while the decision is open
-    Decision decision;
-  };
-
   bool find_places(const colltopo_callbacks& callbacks);
   void fit_topology();
   Kept decided(const Request& request, const Rule* rule, bool filed);
@@ -120,30 +145,12 @@ class Selector {
   Rank rank_, ranks_;
   const Voice& voice_;
   const Agreement& agreement_;
-  std::array<bool, k_calls> declined_{};  // for ever
-  std::array<bool, k_calls> said_{};
-  std::vector<int> node_of_;
-  std::vector<int> dimensions_;  // that the communicator's nodes form; empty: a crossbar
-  AlgorithmOptions options_;     // the groups found
-  std::shared_ptr<Chooser> chooser_;
-  ScheduleFiles files_;
-  FiledSchedules filed_;
-  std::optional<Rules> rules_;
-  std::string rules_fingerprint_;  // that they may name
-  Machine machine_;                // of the settings, with what was measured
-  std::string kind_;               // of communicator, for decisions
-  Decisions decisions_;            // of earlier jobs, earlier communicators and this one
-  Decisions remembered_;           // of this one
-  std::array<std::vector<std::unique_ptr<Kept>>, k_calls> kept_;
 };
 
 /// The request as the chooser knows it: of the collective whose schedules serve it.
 Request of_schedules(const Request& request);
 /// Whether all ranks know the sizes of the call.
 bool is_sized(const Request& request);
-/// Why a file cannot serve a call; "" if it can.
-std::string unfit_for(const LoadedProgram& file, const Request& request);
-
 /// Why a schedule file may not serve the request; empty: it may.
 std::string unfit_for(const LoadedProgram& file, const Request& request);
 

@@ -144,7 +144,7 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view, std::string_view v) {
          s.dimensions.clear();
          s.topology = v;
-         if (!v.empty()) s.dimensions = machine_network(s.topology)->sides();
+         if (!v.empty()) s.dimensions = machine_network_now(s.topology)->sides();
        }},
       {{"hosts", "", "names of the topology's hosts in its order: a file with one per line, or a list node1,node2"},
        [](Settings& s, std::string_view, std::string_view v) {
@@ -163,6 +163,10 @@ std::vector<Row> own_rows() {
        }},
       {{"rules", "", "JSON file that says which algorithm serves which call (docs/rules.md); empty: the model decides"},
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},
+      {{"watch", "2",
+        "seconds between looks at whether the files of topology, schedules and rules have changed, which the job then "
+        "goes on with; 0: never"},
+       [](Settings& s, std::string_view n, std::string_view v) { s.watch_s = whole_number(n, v, 0, 86400); }},
       {{"choice", "measured",
         "measured: the first calls of each size take turns among the model's best and the previous implementation, "
         "and what was fastest stays; model: as the model predicts; off: forced, rules and files only"},

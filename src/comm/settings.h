@@ -43,6 +43,7 @@ struct Settings {
   std::size_t trial_after = 8;     // calls of a class that follow the model
   std::string decisions;           // path of a file of decisions
   std::string constants = "auto";  // path of a file of constants, auto or off
+  double watch_s = 2;              // between looks at files; 0: none
   bool own_lanes = false;          // transport is ucx
   LaneSetting lanes;
   double connect_timeout_s = 10;

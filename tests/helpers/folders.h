@@ -23,8 +23,8 @@ inline std::string folder_named(const std::string& name) {
 }
 
 /// A pairwise exchange or a binomial tree (any proved schedule would do) that says it was made for the ranks of `spec`.
-inline void file_schedule(const std::string& path, const std::string& spec, Collective collective = Collective::alltoall,
-                          Rank root = 0) {
+inline void file_schedule(const std::string& path, const std::string& spec,
+                          Collective collective = Collective::alltoall, Rank root = 0) {
   const Topology topology = topology_of(spec);
   const char* const algorithm = collective == Collective::alltoall ? "pairwise" : "binomial";
   Schedule schedule = generate(*algorithm_named(algorithm), {collective, topology.hosts(), 1, root}, {});

@@ -46,6 +46,13 @@ class Ranks {
   }
 
   int sends() const { return sends_; }
+  /// How many ranks were told that files were replaced.
+  int replacements() const { return replacements_; }
+  /// While ranks run.
+  bool has_said(const std::string& text) {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(said, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  }
   int waits() const { return waits_; }
   /// Messages whose ends gave different lengths.
   int unequal_lengths() const { return unequal_lengths_; }
@@ -136,6 +143,7 @@ class Ranks {
         return 0;
       };
     c.previous = previous;
+    c.replaced = [](void* context) { ++of(context).ranks->replacements_; };
     if (can_wait) {
       c.wait = [](void* context, void** request) {
         ++of(context).ranks->waits_;
@@ -166,7 +174,7 @@ class Ranks {
   std::map<std::tuple<int, int, int>, Wire> wires_;  // (from, to, collective)
   std::map<Pending*, std::shared_ptr<Pending>> open_;
   int sends_ = 0, unequal_lengths_ = 0;
-  std::atomic<int> waits_{0};
+  std::atomic<int> waits_{0}, replacements_{0};
 };
 
 }  // namespace colltopo

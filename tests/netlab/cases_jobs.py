@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from measures import link_counters, reaches, routes_of, wait_until
-from sandbox import assert_same, netlab, picture, processes, start
+from sandbox import NETLAB, Skip, assert_same, netlab, picture, processes, start
 
 
 def killed_run_leaves_nothing():
@@ -88,6 +88,77 @@ def fault_in_a_job():
     netlab("reroute", "routed.json")
     assert reaches("n0", "10.100.0.1")
     assert "not in hypercube:3" in netlab("reroute", routes_of("sssp", "complete:8"), status=2).stderr
+    netlab("down")
+
+
+LOOP_BYTES = 64 << 10
+
+
+def _prepare(*without):
+    """A prepared folder for hypercube:3, perhaps without a cable."""
+    subprocess.run(
+        ["colltopo", "prepare", "hypercube:3", *without, "-o", "prepared", "--collectives", "alltoall", "--sizes", "16K,64K,256K"],
+        check=True,
+        capture_output=True,
+        timeout=60,
+    )
+
+
+def _rate_of(topology):
+    made = subprocess.run(["colltopo", "bound", "alltoall", topology, "--json"], check=True, capture_output=True, timeout=60)
+    return json.loads(made.stdout)["F"]
+
+
+def cable_cut_under_a_loop():
+    """A cable goes under a job that makes all-to-alls again and again. Schedules and tables are made for what is left; the job goes
+    on with them, nobody starts it anew, and every value is right."""
+    build = os.environ["NETLAB_TEST_BUILD"]
+    if not os.path.exists(os.path.join(build, "lib", "libcolltopo_ucx.so")):
+        raise Skip("lanes are not built")
+    _prepare()
+    netlab("up", "hypercube:3", "--rate", "20mbit", "--planes", "4")
+    settings = {
+        "OMPI_MCA_coll_topo_topology": f"{os.getcwd()}/prepared/topology.json",
+        "OMPI_MCA_coll_topo_transport": "ucx",
+        "OMPI_MCA_coll_topo_lanes": "device:lane0,lane1,lane2,lane3",
+        "OMPI_MCA_coll_topo_choice": "model",
+        "OMPI_MCA_coll_topo_verbose": "1",
+        "OMPI_MCA_coll_topo_watch": "1",
+        "UCX_TLS": "tcp,self",
+    }
+    words = [word for name, value in settings.items() for word in ("--env", f"{name}={value}")]
+    with open("calls.txt", "wb") as calls, open("said.txt", "wb") as said:
+        running = subprocess.Popen(
+            [NETLAB, "run", *words, "--", f"{build}/bin/mpi_loop", "30", str(LOOP_BYTES)],
+            stdout=calls,
+            stderr=said,
+            start_new_session=True,
+        )
+
+    def rows():
+        with open("calls.txt", encoding="utf-8") as file:
+            return [tuple(map(float, line.split())) for line in file if line.endswith("\n")]
+
+    wait_until(lambda: len(rows()) >= 8, "calls are made", 30)
+    netlab("cut", "n0", "n1")
+    cut_at = rows()[-1][0]
+    _prepare("--without", "link", "0-1")
+    netlab("reroute", "prepared/routes.json")
+    status = running.wait(timeout=90)
+    with open("said.txt", encoding="utf-8") as file:
+        words = file.read()
+    assert status == 0, words
+    assert "files have changed: topology, schedules and rules were read again on 8 ranks" in words, words
+    assert "using MPI" not in words, words
+    # Of a frame's 1514 bytes 1460 are payload.
+    bound_s = LOOP_BYTES * 8 / (_rate_of("hypercube:3/drop-links:0-1") * 20e6 * 1460 / 1514)
+    reached = [(at - cut_at, bound_s / (took * 1e-6)) for at, took in rows() if at > cut_at]
+    near = next((at for at, share in reached if share >= 0.8), None)
+    later = sorted(share for at, share in reached if at > 15)
+    assert near is not None and later, f"never near the bound: {reached}\n{words}"
+    median = later[len(later) // 2]
+    print(f"{near:.1f} s after the cut the first call near the new bound; from 15 s on the median is {median:.0%} of it")
+    assert near < 15 and 0.8 < median < 1.1, (near, median, reached)
     netlab("down")
 
 

@@ -203,6 +203,7 @@ def wrong_arguments():
         (("run", "--env", "X", "--", "true"), "NAME=VALUE"),
         (("exec", "n9", "--", "true"), "n9"),
         (("exec", "n1", "--", "/nowhere"), "/nowhere"),
+        (("up", "ring:3", "--planes", "0"), "--planes 0: expected 1 to"),
         (("cut", "n0", "n2"), "not a link"),
         (("cut", "n0", "n9"), "n9"),
         (("kill", "s9"), "s9"),

@@ -1,0 +1,75 @@
+// A running communicator goes on with files that have changed: ranks look after the same call, agree, and decide anew by
+// what all of them could read (docs/decisions/0014-live-replacement.md).
+
+#include <fmt/format.h>
+
+#include "colltopo/error.h"
+#include "comm/comm.h"
+#include "comm/machine_network.h"
+
+namespace colltopo {
+
+// Only rank 0 asks the file system; it tells in the agreement that is due anyway.
+void Comm::look_again(Collective collective) {
+  const Turns::Exclusive alone(turns_);
+  turn_transport_.serve(collective);
+  const bool changed = rank_ == 0 && watch_.is_due() && watch_.saw(selector_.stamp());
+  Findings findings;
+  const std::size_t ticks = findings.smallest(watch_.proposal());
+  const std::size_t any_changed = findings.largest(changed ? 1 : 0);
+  const Agreement::Result agreed = agreement_.agree(findings);
+  if (!agreed.good) return watch_.end();
+  watch_.continues(agreed.value(ticks));
+  if (agreed.largest(any_changed) == 1) replace();
+}
+
+// Some file systems show a change to some hosts later than to others. Then what was known stays until the next look.
+void Comm::replace() {
+  std::string stamp = rank_ == 0 ? selector_.stamp() : "";
+  Settings settings;
+  Selector selector(settings, rank_, ranks_, voice_, agreement_);
+  std::string fault;
+  if (!settle_anew(settings, selector, &fault)) {
+    if (!fault.empty() && !said_unusable_)
+      voice_.say(0, fmt::format("files have changed: {}; going on with what was read before", fault));
+    said_unusable_ = said_unusable_ || !fault.empty();
+    return;
+  }
+  selector_.replace_by(std::move(selector));
+  settings_ = std::move(settings);
+  guard_.reset();
+  forget_plans();
+  watch_.read(std::move(stamp));
+  said_unusable_ = false;
+  if (callbacks_.replaced != nullptr) callbacks_.replaced(callbacks_.context);
+  voice_.say_once(1, fmt::format("files have changed: topology, schedules and rules were read again on {} ranks", ranks_));
+}
+
+// Collective, whatever one rank cannot read.
+bool Comm::settle_anew(Settings& settings, Selector& selector, std::string* fault) {
+  for (const Given& given : given_) {
+    try {
+      settings.set(given.name, given.value);
+    } catch (const std::exception& error) {
+      if (!given.refused && fault->empty()) *fault = error.what();
+      settings.canonical += fmt::format("{}={} (refused)\n", given.name, given.value);
+      if (const auto collective = Settings::concerns(given.name)) selector.decline(*collective);
+    }
+  }
+  return selector.settle(callbacks_, fault);
+}
+
+// Operations that are under way keep theirs.
+void Comm::forget_plans() {
+  for (auto& of_collective : recent_)
+    for (Recent& entry : of_collective) entry = {};
+  {
+    const SpinLock lock(recent_operations_lock_);
+    for (auto& of_collective : recent_operations_)
+      for (Recent& entry : of_collective) entry = {};
+  }
+  for (auto& plans : served_) plans.clear();
+  lanes_.forget();
+}
+
+}  // namespace colltopo
