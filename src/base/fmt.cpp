@@ -2,30 +2,19 @@
 // runtime into every C program that loads the component, and compiling all of it in every file takes three quarters of
 // a build.
 //
-// fmt is made here as for programs that use its headers alone, whose functions are inline: an address taken has one
-// emitted. The list is what files that leave them out ask for; what were missing would not link.
-#include <fmt/format.h>
+// fmt's functions are in a header that its library and this file include without asking for inline ones. Of its
+// templates, files that leave the header out ask for these; what were missing would not link.
+#include <fmt/format-inl.h>
 
-#include <cstdint>
-#include <cstdio>
-#include <string>
+namespace fmt::detail {
 
-namespace {
+template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
+template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
+template thousands_sep_result<char> thousands_sep_impl<char>(locale_ref);
+template char decimal_point_impl<char>(locale_ref);
+template std::locale locale_ref::get<std::locale>() const;
+#if FMT_VERSION < 110000
+template void vformat_to(buffer<char>&, string_view, basic_format_args<format_context>, locale_ref);
+#endif
 
-namespace detail = fmt::detail;
-
-struct Needed {
-  std::string (*format)(fmt::string_view, fmt::format_args) = &fmt::vformat;
-  void (*print)(fmt::string_view, fmt::format_args) = &fmt::vprint;
-  void (*print_to)(std::FILE*, fmt::string_view, fmt::format_args) = &fmt::vprint;
-  void (*fail)(const char*) = &detail::throw_format_error;
-  bool (*is_printable)(std::uint32_t) = &detail::is_printable;
-  detail::thousands_sep_result<char> (*thousands)(detail::locale_ref) = &detail::thousands_sep_impl<char>;
-  char (*point)(detail::locale_ref) = &detail::decimal_point_impl<char>;
-  detail::dragonbox::decimal_fp<float> (*decimal_float)(float) = &detail::dragonbox::to_decimal<float>;
-  detail::dragonbox::decimal_fp<double> (*decimal_double)(double) = &detail::dragonbox::to_decimal<double>;
-};
-
-[[gnu::used]] const Needed k_needed;
-
-}  // namespace
+}  // namespace fmt::detail
