@@ -75,6 +75,12 @@ typedef struct mca_coll_topo_wrong_t {
     size_t sizes; /* how many; 0: none */
 } mca_coll_topo_wrong_t;
 
+/* Requests that are over, each with an operation for more calls like its own. */
+typedef struct mca_coll_topo_kept_t {
+    struct mca_coll_topo_request_t *first;
+    int requests;
+} mca_coll_topo_kept_t;
+
 typedef struct mca_coll_topo_module_t {
     mca_coll_base_module_t super;
     colltopo_comm *collectives; /* NULL until the first call */
@@ -93,6 +99,7 @@ typedef struct mca_coll_topo_module_t {
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES][MCA_COLL_TOPO_DECLINED];
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
     mca_coll_topo_wrong_t wrong[COLLTOPO_COLLECTIVES];
+    mca_coll_topo_kept_t kept[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
@@ -289,6 +296,7 @@ int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mc
 /* Requests: what the component opens once, and the functions that a module offers. */
 int mca_coll_topo_open_requests(void);
 void mca_coll_topo_close_requests(void);
+void mca_coll_topo_drop_requests(mca_coll_topo_module_t *topo);
 void mca_coll_topo_offer_requests(mca_coll_base_module_t *module);
 
 /* Offers functions that touch an accelerator's memory by its own copies alone, in place of those above. */

@@ -155,7 +155,7 @@ static int mca_coll_topo_stage_data(mca_coll_topo_request_t *request)
     return OMPI_SUCCESS;
 }
 
-int mca_coll_topo_begin(mca_coll_topo_request_t *request)
+int mca_coll_topo_begin(mca_coll_topo_request_t *request, bool *over)
 {
     int rc = OMPI_SUCCESS;
 
@@ -168,7 +168,7 @@ int mca_coll_topo_begin(mca_coll_topo_request_t *request)
         }
         request->is_laid_out = !has_device && !request->is_packed; /* for all starts */
     }
-    colltopo_begin(request->operation, &request->asked.call, request->tag);
+    *over = mca_coll_topo_begin_again(request);
     return OMPI_SUCCESS;
 }
 

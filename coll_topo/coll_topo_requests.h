@@ -64,12 +64,16 @@ struct mca_coll_topo_request_t {
     size_t *counts; /* reduce_scatter's, one per rank */
     int tag;        /* 1: none reserved yet */
     volatile int stage;
+    unsigned turns_taken; /* when its operation was given out of turn, or is_new */
+    bool is_new;
+    bool is_fit;       /* to be kept for calls like its own */
     bool is_laid_out;  /* the call's pointers hold for every start */
     bool is_packed;    /* they point into `memory` */
     bool is_under_way; /* under the lock */
     bool was_freed;    /* while under way */
     int rc;            /* MPI's code, of a call that did not begin */
     colltopo_operation *operation;
+    ompi_request_t *awaited; /* a message without which there is nothing to do; NULL: none is known */
     ompi_request_t *passed;
     struct mca_coll_topo_stand_in_t *stand_in; /* what was passed on late has for its communicator */
     colltopo_turn turn;
@@ -91,6 +95,13 @@ int mca_coll_topo_init_call(mca_coll_base_module_t *module, const mca_coll_topo_
 /* Requests that nobody uses. */
 mca_coll_topo_request_t *mca_coll_topo_idle_request(void);
 void mca_coll_topo_keep_idle(mca_coll_topo_request_t *request);
+/* One whose call was like this one, but for its buffers: with an operation that may begin. NULL: none. */
+mca_coll_topo_request_t *mca_coll_topo_kept_request(mca_coll_topo_module_t *topo, const mca_coll_topo_kind_t *kind,
+                                                    const mca_coll_topo_arguments_t *arguments);
+/* Keeps the request, which is over, as such a one, if it is fit for that. */
+bool mca_coll_topo_keep_request(mca_coll_topo_request_t *request);
+/* Lets go of everything that the request holds but the communicator. */
+void mca_coll_topo_let_go(mca_coll_topo_request_t *request);
 /* The request, with is_under_way set, is looked at from now on, and completed by whoever makes progress. */
 void mca_coll_topo_send_off(mca_coll_topo_request_t *request);
 /* Notes that the user has freed it; true: it is under way, and goes when it is back. */
@@ -102,13 +113,21 @@ bool mca_coll_topo_move_on(mca_coll_topo_request_t *request);
 void mca_coll_topo_complete(mca_coll_topo_request_t *request);
 
 /* Data of a request. `prepare` decides where the operation's data lies, and may communicate in a turn alone; `begin`
- * fills that in and begins the operation; `end` brings results home. Codes are MPI's, or COLLTOPO_DECLINED and
- * COLLTOPO_UNKNOWN. */
+ * fills that in and begins the operation, which is `over` perhaps; `begin_again` does that where the data needs
+ * nothing; `end` brings results home. Codes are MPI's, or COLLTOPO_DECLINED and COLLTOPO_UNKNOWN. */
 int mca_coll_topo_describe(mca_coll_topo_request_t *request);
 int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn);
-int mca_coll_topo_begin(mca_coll_topo_request_t *request);
+int mca_coll_topo_begin(mca_coll_topo_request_t *request, bool *over);
 int mca_coll_topo_end(mca_coll_topo_request_t *request);
 void mca_coll_topo_drop_data(mca_coll_topo_request_t *request);
+
+static inline bool mca_coll_topo_begin_again(mca_coll_topo_request_t *request)
+{
+    const bool over = 0 != colltopo_begin(request->operation, &request->asked.call, request->tag);
+
+    request->awaited = over ? NULL : (ompi_request_t *) colltopo_awaited(request->operation);
+    return over;
+}
 
 /* Passes the call on with the tag that it has reserved, so that ranks whose former function reserves one itself agree
  * with this one. */

@@ -67,13 +67,109 @@ void mca_coll_topo_keep_idle(mca_coll_topo_request_t *request)
     OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
 }
 
+/* Kept by the module, each under its collective. Enough for what a program repeats, and for as many of them under way
+ * as go with it; what is larger pays little for being made anew. */
+enum { MCA_COLL_TOPO_KEPT = 8, MCA_COLL_TOPO_KEPT_BYTES = 16384 };
+
+/* Types and operations that could be freed, and others made where they were, are not compared by their addresses. */
+static bool mca_coll_topo_is_fit(const mca_coll_topo_request_t *request)
+{
+    return request->is_laid_out && !request->is_new && !request->super.super.req_persistent
+           && NULL == request->kept_types[0] && NULL == request->kept_types[1] && NULL == request->kept_op
+           && NULL == request->counts && request->asked.bytes <= MCA_COLL_TOPO_KEPT_BYTES;
+}
+
+static inline bool mca_coll_topo_may_be_kept(mca_coll_topo_request_t *request)
+{
+    request->is_fit = request->is_fit || mca_coll_topo_is_fit(request);
+    return request->is_fit && MPI_SUCCESS == request->super.super.req_status.MPI_ERROR
+           && MCA_COLL_TOPO_RUNS == request->stage
+           && request->turns_taken == colltopo_turns_taken(request->topo->collectives);
+}
+
+bool mca_coll_topo_keep_request(mca_coll_topo_request_t *request)
+{
+    mca_coll_topo_kept_t *kept = &request->topo->kept[request->kind->collective];
+    bool fits = false;
+
+    if (!mca_coll_topo_may_be_kept(request)) {
+        return false;
+    }
+    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
+    if (kept->requests < MCA_COLL_TOPO_KEPT) {
+        request->next = kept->first;
+        kept->first = request;
+        ++kept->requests;
+        fits = true;
+    }
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
+    return fits;
+}
+
+static inline bool mca_coll_topo_are_alike(const mca_coll_topo_arguments_t *a, const mca_coll_topo_arguments_t *b)
+{
+    return a->rcount == b->rcount && a->rdtype == b->rdtype && a->op == b->op && a->scount == b->scount
+           && a->sdtype == b->sdtype && a->root == b->root && (MPI_IN_PLACE == a->sbuf) == (MPI_IN_PLACE == b->sbuf)
+           && (MPI_IN_PLACE == a->rbuf) == (MPI_IN_PLACE == b->rbuf);
+}
+
+static mca_coll_topo_request_t *mca_coll_topo_take_kept(mca_coll_topo_kept_t *kept, mca_coll_topo_request_t **place)
+{
+    mca_coll_topo_request_t *request = *place;
+
+    *place = request->next;
+    --kept->requests;
+    return request;
+}
+
+/* The whole list: after a turn its calls may not be known any more. */
+static void mca_coll_topo_drop_kept(mca_coll_topo_kept_t *kept)
+{
+    while (NULL != kept->first) {
+        mca_coll_topo_request_t *request = mca_coll_topo_take_kept(kept, &kept->first);
+        mca_coll_topo_let_go(request);
+        request->next = mca_coll_topo_under_way.free;
+        mca_coll_topo_under_way.free = request;
+    }
+}
+
+mca_coll_topo_request_t *mca_coll_topo_kept_request(mca_coll_topo_module_t *topo, const mca_coll_topo_kind_t *kind,
+                                                    const mca_coll_topo_arguments_t *arguments)
+{
+    mca_coll_topo_kept_t *kept = &topo->kept[kind->collective];
+    mca_coll_topo_request_t *found = NULL;
+
+    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
+    if (NULL != kept->first
+        && OPAL_UNLIKELY(kept->first->turns_taken != colltopo_turns_taken(topo->collectives))) {
+        mca_coll_topo_drop_kept(kept);
+    }
+    for (mca_coll_topo_request_t **place = &kept->first; NULL != *place; place = &(*place)->next) {
+        if ((*place)->kind == kind && mca_coll_topo_are_alike(&(*place)->arguments, arguments)) {
+            found = mca_coll_topo_take_kept(kept, place);
+            break;
+        }
+    }
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
+    return found;
+}
+
+void mca_coll_topo_drop_requests(mca_coll_topo_module_t *topo)
+{
+    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
+    for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) {
+        mca_coll_topo_drop_kept(&topo->kept[collective]);
+    }
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
+}
+
 bool mca_coll_topo_free_later(mca_coll_topo_request_t *request)
 {
     bool later;
 
     OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
     later = request->is_under_way;
-    request->was_freed = true;
+    request->was_freed = later;
     OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
     return later;
 }
@@ -138,13 +234,10 @@ static void mca_coll_topo_unlink(mca_coll_topo_request_t *request)
 }
 
 /* Those that came in meanwhile, in their order; with none at all, nothing is left to be called for. */
-static void mca_coll_topo_take_in(void)
+static __attribute__((noinline)) void mca_coll_topo_take_in(void)
 {
     mca_coll_topo_request_t *incoming, *in_order = NULL;
 
-    if (NULL == mca_coll_topo_under_way.incoming && NULL != mca_coll_topo_under_way.first) {
-        return;
-    }
     OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
     incoming = mca_coll_topo_under_way.incoming;
     mca_coll_topo_under_way.incoming = NULL;
@@ -166,28 +259,56 @@ static void mca_coll_topo_take_in(void)
     }
 }
 
+/* One that waits for a message costs a look at that. */
+static inline bool mca_coll_topo_is_over(mca_coll_topo_request_t *request)
+{
+    return (NULL == request->awaited || REQUEST_COMPLETE(request->awaited)) && mca_coll_topo_move_on(request);
+}
+
+/* Whoever looks has entered. */
+static void mca_coll_topo_end_one(mca_coll_topo_request_t *request)
+{
+    mca_coll_topo_unlink(request);
+    mca_coll_topo_complete(request);
+}
+
+static __attribute__((noinline)) int mca_coll_topo_look_at_all(void)
+{
+    const mca_coll_topo_request_t *begin = mca_coll_topo_under_way.cursor;
+    int completed = 0;
+
+    for (int looks = 0; looks < MCA_COLL_TOPO_LOOKS && NULL != mca_coll_topo_under_way.cursor; ++looks) {
+        mca_coll_topo_request_t *request = mca_coll_topo_under_way.cursor;
+        mca_coll_topo_under_way.cursor = request->next;
+        if (mca_coll_topo_is_over(request)) {
+            begin = begin == request ? request->next : begin;
+            mca_coll_topo_end_one(request);
+            ++completed;
+        } else if (begin == mca_coll_topo_under_way.cursor) {
+            break; /* all have been looked at */
+        }
+    }
+    return completed;
+}
+
 /* What opal_progress calls. Messages that it sends may lead back here. */
 static int mca_coll_topo_look(void)
 {
-    const mca_coll_topo_request_t *begin;
+    mca_coll_topo_request_t *request;
     int completed = 0;
 
     if (!mca_coll_topo_enter()) {
         return 0;
     }
-    mca_coll_topo_take_in();
-    begin = mca_coll_topo_under_way.cursor;
-    for (int looks = 0; looks < MCA_COLL_TOPO_LOOKS && NULL != mca_coll_topo_under_way.cursor; ++looks) {
-        mca_coll_topo_request_t *request = mca_coll_topo_under_way.cursor;
-        mca_coll_topo_under_way.cursor = request->next;
-        if (mca_coll_topo_move_on(request)) {
-            begin = begin == request ? request->next : begin;
-            mca_coll_topo_unlink(request);
-            mca_coll_topo_complete(request);
-            ++completed;
-        } else if (begin == mca_coll_topo_under_way.cursor) {
-            break; /* all have been looked at */
-        }
+    if (OPAL_UNLIKELY(NULL != mca_coll_topo_under_way.incoming || NULL == mca_coll_topo_under_way.first)) {
+        mca_coll_topo_take_in();
+    }
+    request = mca_coll_topo_under_way.first;
+    if (OPAL_UNLIKELY(NULL != request && request->next != request)) {
+        completed = mca_coll_topo_look_at_all();
+    } else if (NULL != request && mca_coll_topo_is_over(request)) {
+        mca_coll_topo_end_one(request);
+        completed = 1;
     }
     mca_coll_topo_leave();
     return completed;
@@ -197,8 +318,13 @@ static int mca_coll_topo_look(void)
 void mca_coll_topo_send_off(mca_coll_topo_request_t *request)
 {
     OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
-    request->next = mca_coll_topo_under_way.incoming;
-    mca_coll_topo_under_way.incoming = request;
+    if (OPAL_LIKELY(!opal_using_threads() && 0 == mca_coll_topo_under_way.is_looked_at
+                    && NULL == mca_coll_topo_under_way.incoming)) {
+        mca_coll_topo_link(request);
+    } else {
+        request->next = mca_coll_topo_under_way.incoming;
+        mca_coll_topo_under_way.incoming = request;
+    }
     if (OPAL_UNLIKELY(!mca_coll_topo_under_way.is_registered)) {
         mca_coll_topo_under_way.is_registered = true;
         (void) opal_progress_register(mca_coll_topo_look);

@@ -43,9 +43,10 @@ class Comm {
   /// An operation for such calls: COLLTOPO_SUCCESS, COLLTOPO_DECLINED or, unless it may communicate, COLLTOPO_UNKNOWN
   /// for a call unlike those of late. In a turn, or alone.
   int make(Collective collective, const colltopo_call& call, bool may_communicate, std::unique_ptr<Operation>* made);
-  void begin(Operation& operation, const colltopo_call& call, int tag);
+  bool begin(Operation& operation, const colltopo_call& call, int tag);
   void take_back(std::unique_ptr<Operation> operation) noexcept;
   Turns& turns() noexcept { return turns_; }
+  unsigned turns_taken() const noexcept { return turns_.taken(); }
   /// Collective, in a turn or by blocking.
   int least(long long& value) { return agreement_.least(&value); }
   int gather(int* values) { return agreement_.gather({values, static_cast<std::size_t>(ranks_)}); }

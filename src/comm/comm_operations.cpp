@@ -46,10 +46,10 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   return COLLTOPO_SUCCESS;
 }
 
-void Comm::begin(Operation& operation, const colltopo_call& call, int tag) {
+bool Comm::begin(Operation& operation, const colltopo_call& call, int tag) {
   if (voice_.heard(2)) [[unlikely]]
     say_call(operation.ready().bound->plan().program().shape().collective, call, operation.ready());
-  operation.begin(call, tag);
+  return operation.begin(call, tag);
 }
 
 void Comm::take_back(std::unique_ptr<Operation> operation) noexcept {
