@@ -1,7 +1,7 @@
 /* Requests of calls that do not block: their life, from MPI's call to completion. */
 #include "ompi_config.h"
 
-#include "coll_topo_requests.h"
+#include "coll_topo_kept.h"
 
 #include <stdlib.h>
 
@@ -30,47 +30,6 @@ static void mca_coll_topo_request_construct(mca_coll_topo_request_t *request)
 
 OBJ_CLASS_INSTANCE(mca_coll_topo_request_t, ompi_coll_base_nbc_request_t, mca_coll_topo_request_construct, NULL);
 
-/* Holds on to what the call uses: users may free their handles at once. */
-static void mca_coll_topo_keep(mca_coll_topo_request_t *request)
-{
-    const mca_coll_topo_asked_t *asked = &request->asked;
-    ompi_op_t *const op = asked->is_reduction ? asked->reduction.operation.op : NULL;
-    ompi_datatype_t *const types[2] = {asked->is_reduction ? asked->reduction.operation.dtype : asked->move.input.dtype,
-                                       asked->is_reduction ? NULL : asked->move.output.dtype};
-
-    for (int i = 0; i < 2; ++i) {
-        if (NULL != types[i] && !ompi_datatype_is_predefined(types[i])) {
-            OBJ_RETAIN(types[i]);
-            request->kept_types[i] = types[i];
-        }
-    }
-    if (NULL != op && !ompi_op_is_intrinsic(op)) {
-        OBJ_RETAIN(op);
-        request->kept_op = op;
-    }
-}
-
-void mca_coll_topo_let_go(mca_coll_topo_request_t *request)
-{
-    if (NULL != request->operation) {
-        colltopo_release(request->operation);
-        request->operation = NULL;
-    }
-    mca_coll_topo_drop_data(request);
-    for (int i = 0; i < 2; ++i) {
-        if (NULL != request->kept_types[i]) {
-            OBJ_RELEASE(request->kept_types[i]);
-            request->kept_types[i] = NULL;
-        }
-    }
-    if (NULL != request->kept_op) {
-        OBJ_RELEASE(request->kept_op);
-        request->kept_op = NULL;
-    }
-    free(request->counts);
-    request->counts = NULL;
-}
-
 static mca_coll_topo_request_t *mca_coll_topo_new_request(mca_coll_topo_module_t *topo,
                                                           const mca_coll_topo_kind_t *kind,
                                                           const mca_coll_topo_arguments_t *arguments, bool persistent)
@@ -81,6 +40,7 @@ static mca_coll_topo_request_t *mca_coll_topo_new_request(mca_coll_topo_module_t
         return NULL;
     }
     OMPI_REQUEST_INIT(&request->super.super, persistent);
+    request->super.super.req_free = mca_coll_topo_request_free; /* MPI's functions may have put their own before it */
     request->super.super.req_mpi_object.comm = topo->comm;
     request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
     request->super.super.req_f_to_c_index = MPI_UNDEFINED;
@@ -247,7 +207,7 @@ static int mca_coll_topo_look_up(mca_coll_topo_request_t *request)
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc || 0 == request->asked.bytes)) {
         return rc;
     }
-    mca_coll_topo_keep(request);
+    mca_coll_topo_hold(request);
     rc = mca_coll_topo_prepare(request, false);
     if (OMPI_SUCCESS == rc) {
         request->is_new = false;

@@ -21,10 +21,13 @@ typedef struct mca_coll_topo_arguments_t {
     ompi_datatype_t *sdtype, *rdtype; /* reductions: both the same */
     ompi_op_t *op;
     int root;
-    mca_coll_topo_counts_t rcounts;
+    mca_coll_topo_counts_t scounts, rcounts; /* reduce_scatter, and the calls that end in v or w */
+    mca_coll_topo_displs_t sdispls, rdispls;
+    ompi_datatype_t *const *sdtypes, *const *rdtypes; /* alltoallw */
 } mca_coll_topo_arguments_t;
 
 typedef struct mca_coll_topo_request_t mca_coll_topo_request_t;
+typedef struct mca_coll_topo_uneven_t mca_coll_topo_uneven_t;
 
 /* What one function of MPI does with them. */
 typedef struct mca_coll_topo_kind_t {
@@ -61,8 +64,9 @@ struct mca_coll_topo_request_t {
     const mca_coll_topo_kind_t *kind;
     mca_coll_topo_arguments_t arguments;
     mca_coll_topo_asked_t asked;
-    size_t *counts; /* reduce_scatter's, one per rank */
-    int tag;        /* 1: none reserved yet */
+    size_t *counts;                 /* reduce_scatter's, one per rank */
+    mca_coll_topo_uneven_t *uneven; /* of a call whose blocks have sizes of their own; NULL: of another */
+    int tag;                        /* 1: none reserved yet */
     volatile int stage;
     unsigned turns_taken; /* when its operation was given out of turn, or is_new */
     bool is_new;
@@ -92,34 +96,29 @@ int mca_coll_topo_init_call(mca_coll_base_module_t *module, const mca_coll_topo_
                             const mca_coll_topo_arguments_t *arguments, struct ompi_info_t *info,
                             ompi_request_t **request);
 
-/* Requests that nobody uses. */
-mca_coll_topo_request_t *mca_coll_topo_idle_request(void);
-void mca_coll_topo_keep_idle(mca_coll_topo_request_t *request);
-/* One whose call was like this one, but for its buffers: with an operation that may begin. NULL: none. */
-mca_coll_topo_request_t *mca_coll_topo_kept_request(mca_coll_topo_module_t *topo, const mca_coll_topo_kind_t *kind,
-                                                    const mca_coll_topo_arguments_t *arguments);
-/* Keeps the request, which is over, as such a one, if it is fit for that. */
-bool mca_coll_topo_keep_request(mca_coll_topo_request_t *request);
-/* Lets go of everything that the request holds but the communicator. */
-void mca_coll_topo_let_go(mca_coll_topo_request_t *request);
+/* Nothing is under way any more, and nothing will be. */
+void mca_coll_topo_stop_looking(void);
 /* The request, with is_under_way set, is looked at from now on, and completed by whoever makes progress. */
 void mca_coll_topo_send_off(mca_coll_topo_request_t *request);
-/* Notes that the user has freed it; true: it is under way, and goes when it is back. */
-bool mca_coll_topo_free_later(mca_coll_topo_request_t *request);
-/* It is under way no more; true: the user has freed it. */
-bool mca_coll_topo_is_back(mca_coll_topo_request_t *request);
 /* Whether the request is over; then it is taken out of the list and completed. */
 bool mca_coll_topo_move_on(mca_coll_topo_request_t *request);
 void mca_coll_topo_complete(mca_coll_topo_request_t *request);
 
-/* Data of a request. `prepare` decides where the operation's data lies, and may communicate in a turn alone; `begin`
- * fills that in and begins the operation, which is `over` perhaps; `begin_again` does that where the data needs
- * nothing; `end` brings results home. Codes are MPI's, or COLLTOPO_DECLINED and COLLTOPO_UNKNOWN. */
+/* Data of a request. `hold` and `let_go` are about what it uses; `prepare` decides where the operation's data lies, and
+ * may communicate in a turn alone; `begin` fills that in and begins the operation, which is `over` perhaps;
+ * `begin_again` does that where the data needs nothing; `end` brings results home. Codes are MPI's, or
+ * COLLTOPO_DECLINED and COLLTOPO_UNKNOWN. */
 int mca_coll_topo_describe(mca_coll_topo_request_t *request);
+void mca_coll_topo_hold(mca_coll_topo_request_t *request);
+void mca_coll_topo_let_go(mca_coll_topo_request_t *request); /* of all but the communicator */
 int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn);
 int mca_coll_topo_begin(mca_coll_topo_request_t *request, bool *over);
 int mca_coll_topo_end(mca_coll_topo_request_t *request);
 void mca_coll_topo_drop_data(mca_coll_topo_request_t *request);
+/* The same where blocks have sizes of their own, in request->memory. */
+int mca_coll_topo_pack_uneven(mca_coll_topo_request_t *request, const struct shell_side *side);
+int mca_coll_topo_unpack_uneven(mca_coll_topo_request_t *request, const struct shell_side *side);
+void mca_coll_topo_drop_uneven(mca_coll_topo_request_t *request);
 
 static inline bool mca_coll_topo_begin_again(mca_coll_topo_request_t *request)
 {

@@ -199,8 +199,10 @@ void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn);
 void colltopo_move_turns(colltopo_comm* comm);
 /* Whether any turn is not over yet. */
 int colltopo_turns_to_come(colltopo_comm* comm);
-/* A number that every colltopo_take_turn changes. While it is as it was when colltopo_make gave an operation out of turn,
- * colltopo_make would give one for an equal call again, so the same operation may be begun anew without asking. */
+/* A number that colltopo_take_turn changes, and the change of a file. While it is as it was when colltopo_make gave an
+ * operation out of turn, colltopo_make would give one for an equal call again, so the same operation may be begun anew
+ * without asking.
+ */
 unsigned colltopo_turns_taken(const colltopo_comm* comm);
 
 /* In a turn, or elsewhere with `in_turn` 0: then COLLTOPO_UNKNOWN if the call would need one, or if others wait for

@@ -64,7 +64,9 @@ class Turns {
   void move() noexcept;
   /// Nobody's turn is still to come.
   bool empty() const noexcept { return pending_.load(std::memory_order_acquire) == 0; }
-  /// How many there were, modulo 2^32.
+  /// Calls that were known need not be any more.
+  void forget() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }
+  /// How often there was a turn, or calls were forgotten; modulo 2^32.
   unsigned taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
 
   /// A blocking call's own: waits until all turns before it are over, and keeps others from beginning.
