@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "colltopo/demand.h"
 #include "colltopo/schedule.h"
 #include "colltopo/segments.h"
 #include "colltopo/topology.h"
@@ -49,6 +50,9 @@ class MessagePaths {
 
 /// [link] load of the messages of one step, or of all (step 0).
 std::vector<double> link_loads(const Schedule& schedule, const Topology& topology, Step step = 0);
+/// [link] the bytes of an alltoallv over it: of a schedule of alltoall that sends every block straight to its owner,
+/// each cut by the schedule's shares. Throws Error for a schedule that passes blocks on.
+std::vector<double> link_loads(const Schedule& schedule, const Topology& topology, const Demand& demand);
 
 /// One step of the schedule, on its own.
 struct StepCost {

@@ -13,6 +13,8 @@
 
 namespace colltopo {
 
+class Demand;
+
 /// Of every pair: a largest set of link-disjoint paths; that widened by the shortest disjoint ones where these are
 /// fewer (no longer disjoint); all shortest ones; all of bounded length.
 enum class PathSet : std::uint8_t { disjoint, widened, shortest, bounded };
@@ -53,6 +55,14 @@ struct Synthesis {
 /// over all automorphisms, so that alike links carry alike loads. Throws Error for a single host and naming hosts that
 /// cannot reach each other.
 FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& options);
+
+/// The least time for a demand, to options.gap or as near as options.seconds allow, by sweeps alone: as
+/// alltoall_bound() in bytes, so that time over the bandwidth of a link of capacity 1 is seconds. Throws Error for a
+/// demand of other hosts.
+FlowBound alltoallv_bound(const Topology& topology, const Demand& demand, const SynthesisOptions& options);
+/// What lengths of links prove for a demand, as time_lower_bound() for the all-to-all. Threads: 0 = all.
+double time_lower_bound(const Topology& topology, const Demand& demand, std::span<const double> lengths,
+                        int threads = 0);
 
 /// One row of the table. Every method throws Error naming hosts that cannot reach each other.
 struct RoutingMethod {

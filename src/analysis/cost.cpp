@@ -126,6 +126,22 @@ std::vector<double> link_loads(const Schedule& schedule, const Topology& topolog
   return loads;
 }
 
+std::vector<double> link_loads(const Schedule& schedule, const Topology& topology, const Demand& demand) {
+  if (schedule.shape.collective != Collective::alltoall || step_pattern(schedule).sizes != Sizes::of_messages)
+    throw Error(
+        fmt::format("{}: passes blocks on, or is no alltoall; blocks of sizes of their own go by alltoalls that "
+                    "send each straight to its owner",
+                    schedule.name));
+  const MessagePaths paths(schedule, topology);
+  const double chunks = schedule.shape.chunks;
+  std::vector<double> loads(topology.links().size(), 0);
+  for (const Message& message : messages_of(schedule)) {
+    const double bytes = demand.bytes(message.source, message.target) * message.chunks / chunks;
+    for (const LinkId link : paths.path(message)) loads[static_cast<std::size_t>(link)] += bytes;
+  }
+  return loads;
+}
+
 Cost cost_of(const Schedule& schedule, const Topology& topology) {
   const MessagePaths paths(schedule, topology);
   const std::vector<Message> messages = messages_of(schedule);

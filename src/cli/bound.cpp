@@ -11,6 +11,8 @@
 #include "cli/bound_forest.h"
 #include "cli/certificate.h"
 #include "cli/command.h"
+#include "cli/demand.h"
+#include "cli/flow_loads.h"
 #include "cli/progress.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
@@ -32,25 +34,8 @@ struct Arguments {
   std::string loads;
   std::string check_lengths;  // file to read
   NodeId root = 0;
+  std::string demand;  // file
 };
-
-std::string loads_file(const Topology& topology, const FlowBound& bound) {
-  const std::vector<double> capacity = capacities(topology);
-  std::string file = "link,tail,head,bandwidth,load,utilisation\n";
-  for (LinkId link = 0; link < static_cast<LinkId>(bound.loads.size()); ++link) {
-    const auto at = static_cast<std::size_t>(link);
-    file += fmt::format("{}{:.10g},{:.10g},{:.6f}\n", line_start(topology, link), topology.link(link).bandwidth,
-                        bound.loads[at], bound.loads[at] / capacity[at] / bound.time);
-  }
-  return file;
-}
-
-/// Bytes per second of a link of capacity 1.
-double unit_bandwidth(const Topology& topology) {
-  double slowest = std::numeric_limits<double>::infinity();
-  for (const Link& link : topology.links()) slowest = std::min(slowest, link.bandwidth);
-  return slowest;
-}
 
 /// F times this is the goodput of a host in GB/s.
 double gigabytes_per_second(const Topology& topology) {
@@ -89,12 +74,17 @@ void report_utilisation(Report& report, const Topology& topology, const FlowBoun
              fmt::format("{:.2f}% to {:.2f}% of a link, {:.2f}% on average", 100 * *least, 100 * *most, 100 * mean));
 }
 
-void run_alltoall(const Arguments& arguments, const Topology& topology, Session& session) {
+SynthesisOptions synthesis_options(const Arguments& arguments) {
   SynthesisOptions options;
   options.gap = arguments.gap;
   options.seconds = arguments.seconds;
   options.threads = arguments.threads;
   options.symmetry = !arguments.no_symmetry;
+  return options;
+}
+
+void run_alltoall(const Arguments& arguments, const Topology& topology, Session& session) {
+  SynthesisOptions options = synthesis_options(arguments);
   Progress progress(session);
   options.progress = [&](const FlowBound& bound) {
     progress.show(fmt::format("1/F between {:.9g} and {:.9g}: gap {:.3g}", bound.time_lower, bound.time, bound.gap()));
@@ -165,14 +155,25 @@ void run_by_cuts(const Shape& shape, const Topology& topology, int threads, cons
   report.print(session);
 }
 
+void run_alltoallv(const Arguments& arguments, Session& session) {
+  if (arguments.demand.empty()) throw Error("alltoallv: its blocks have sizes of their own; expected --demand FILE");
+  const Topology topology = topology_argument(arguments.topology, arguments.without);
+  bound_of_demand(
+      {arguments.demand, arguments.lengths, arguments.loads, arguments.check_lengths, synthesis_options(arguments)},
+      topology, session);
+}
+
 void run(const Arguments& arguments, Session& session) {
+  if (arguments.lengths == "-" && arguments.loads == "-")
+    throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
+  if (arguments.collective == "alltoallv") return run_alltoallv(arguments, session);
+  if (!arguments.demand.empty())
+    throw Error(fmt::format("--demand {}: {} has none; expected alltoallv", arguments.demand, arguments.collective));
   const Collective collective = collective_argument(arguments.collective);
   const bool of_alltoall = !arguments.lengths.empty() || !arguments.loads.empty() || !arguments.check_lengths.empty();
   if (collective != Collective::alltoall && of_alltoall)
     throw Error(fmt::format("{}: has no lengths or loads; --lengths, --loads and --check-lengths are for alltoall",
                             arguments.collective));
-  if (arguments.lengths == "-" && arguments.loads == "-")
-    throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
   if (arguments.root != 0 && !rooted(collective))
     throw Error(
         fmt::format("--root {}: {} has none; expected a collective with a root", arguments.root, arguments.collective));
@@ -193,7 +194,7 @@ void run(const Arguments& arguments, Session& session) {
 void add_bound(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "bound", "What no schedule of a collective can beat on a network");
   const auto arguments = std::make_shared<Arguments>();
-  command->add_option("COLLECTIVE", arguments->collective, collective_names(", "))->required();
+  command->add_option("COLLECTIVE", arguments->collective, collective_names(", ") + ", or alltoallv")->required();
   command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
   add_without(*command, arguments->without);
   command->add_option("--root", arguments->root, "Of collectives with one: the root")->capture_default_str();
@@ -208,6 +209,9 @@ void add_bound(CLI::App& app, Session& session) {
   command->add_flag("--no-symmetry", arguments->no_symmetry, "alltoall: treat every host and link on its own");
   command->add_option("--lengths", arguments->lengths, "alltoall: write the link lengths that prove the bound (CSV)");
   command->add_option("--loads", arguments->loads, "alltoall: write the load of every link by the flow (CSV)");
+  command->add_option("--demand", arguments->demand,
+                      "alltoallv: what every host has for every other, in bytes: a matrix, lines source,target,bytes "
+                      "below that header, or Matrix Market");
   command->add_option("--check-lengths", arguments->check_lengths, "alltoall: prove the bound of such a file again");
   command->callback([arguments, &session] { run(*arguments, session); });
 }

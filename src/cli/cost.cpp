@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "cli/demand.h"
 #include "cli/machine.h"
 #include "cli/steps_report.h"
 #include "colltopo/error.h"
@@ -26,6 +27,7 @@ struct Arguments {
   std::string format;
   std::string topology;
   std::string bytes;
+  std::string demand;  // file, in place of bytes
   std::string overhead;
   std::vector<std::string> settings;
   std::string segments = "1";
@@ -93,6 +95,14 @@ Costed costed(const Arguments& arguments, const Topology& topology, int given_se
 
 void run(const Arguments& arguments, const Session& session) {
   const int given_segments = segments_argument(arguments.segments);
+  if (arguments.demand.empty() == arguments.bytes.empty())
+    throw Error("cost: expected --bytes LIST, or --demand FILE in its place");
+  if (!arguments.demand.empty()) {
+    const Topology topology = topology_argument(arguments.topology);
+    const Schedule schedule =
+        schedule_in(file_contents(arguments.file), input_name(arguments.file), arguments.format, arguments.topology);
+    return cost_of_demand(arguments.demand, schedule, topology, session);
+  }
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Topology topology = topology_argument(arguments.topology);
   const Costed given = costed(arguments, topology, given_segments);
@@ -155,11 +165,12 @@ void add_cost(CLI::App& app, Session& session) {
   command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
   add_schedule_format(*command, arguments->format);
   command->add_option("TOPO", arguments->topology, "A topology file or a spec such as torus:4x4")->required();
-  command
-      ->add_option(
-          "--bytes", arguments->bytes,
-          "Bytes per shard (alltoall, allgather, reduce_scatter) or of the vector (others); a list such as 1K,1M")
-      ->required();
+  command->add_option(
+      "--bytes", arguments->bytes,
+      "Bytes per shard (alltoall, allgather, reduce_scatter) or of the vector (others); a list such as 1K,1M");
+  command->add_option(
+      "--demand", arguments->demand,
+      "An alltoallv of such traffic by the schedule's shares, against the least time (colltopo bound alltoallv)");
   command->add_option("--overhead", arguments->overhead,
                       "Of a rank for each message of a step but its first; default: the parameter message_overhead");
   command->add_option("--set", arguments->settings,

@@ -1,5 +1,5 @@
-// A running communicator goes on with files that have changed: ranks look after the same call, agree, and decide anew by
-// what all of them could read (docs/decisions/0014-live-replacement.md).
+// A running communicator goes on with files that have changed: ranks look after the same call, agree, and decide anew
+// by what all of them could read (docs/decisions/0014-live-replacement.md).
 
 #include <fmt/format.h>
 
@@ -42,7 +42,8 @@ void Comm::replace() {
   watch_.read(std::move(stamp));
   said_unusable_ = false;
   if (callbacks_.replaced != nullptr) callbacks_.replaced(callbacks_.context);
-  voice_.say_once(1, fmt::format("files have changed: topology, schedules and rules were read again on {} ranks", ranks_));
+  voice_.say_once(1,
+                  fmt::format("files have changed: topology, schedules and rules were read again on {} ranks", ranks_));
 }
 
 // Collective, whatever one rank cannot read.

@@ -10,7 +10,7 @@
 namespace colltopo {
 
 std::string stamp_of_file(const std::string& path) {
-  struct stat found{};
+  struct stat found {};
   if (stat(path.c_str(), &found) != 0) return fmt::format("{} none\n", path);
   return fmt::format("{} {} {} {}.{:09}\n", path, found.st_ino, found.st_size, found.st_mtim.tv_sec,
                      found.st_mtim.tv_nsec);

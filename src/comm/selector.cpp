@@ -124,11 +124,11 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
   if (!fault->empty()) own.fault(std::exchange(*fault, ""));
   own.same("different builds of colltopo", build_checksum());
   own.same(k_settings, checksum_of(settings_.canonical));
-  own.same("different sides of the network", checksum_of(settings_.dimensions));
   own.same("different kinds of processors", static_cast<long long>(callbacks.architecture >> 2));
   own.same("different topologies under ", found_out(own, [&] { return machine_checksum(settings_.topology); }),
            settings_.topology);
   own.same("different lists of hosts", checksum_of(fmt::format("{}", fmt::join(settings_.hosts, ","))));
+  own.same("different sides of the network", checksum_of(settings_.dimensions));
   const long long rules = found_out(own, [&] {
     if (!settings_.rules.empty()) rules_ = Rules::read(settings_.rules);
     return rules_ ? rules_->checksum() : 0LL;

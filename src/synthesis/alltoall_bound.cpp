@@ -2,6 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
+#include "colltopo/demand.h"
 #include "colltopo/error.h"
 #include "colltopo/synthesis.h"
 #include "synthesis/near_optimal_flow.h"
@@ -34,6 +37,7 @@ FlowBound bound_of(const FlowInstance& instance, const std::vector<double>& load
   bound.time = largest_over_capacity(instance, loads);
   bound.lengths = link_lengths(instance, class_lengths);
   const bool whole =
+      instance.traffic == nullptr &&
       static_cast<double>(topology.hosts()) * static_cast<double>(topology.links().size()) <= k_recomputed_distances;
   bound.time_lower =
       whole ? time_lower_bound(topology, bound.lengths, threads) : time_lower_bound(instance, class_lengths, threads);
@@ -91,6 +95,22 @@ FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& optio
   own.team = nullptr;
   if (options.symmetry) own.start = nullptr;  // it is a routing of all hosts, not of the representatives
   const FlowSolution solution = solve(instance, own);
+  return bound_of(instance, class_loads(instance, solution.routing), solution.class_lengths, options.threads);
+}
+
+double time_lower_bound(const Topology& topology, const Demand& demand, std::span<const double> lengths, int threads) {
+  return time_lower_bound(whole_instance(topology, &demand), {lengths.begin(), lengths.end()}, threads);
+}
+
+FlowBound alltoallv_bound(const Topology& topology, const Demand& demand, const SynthesisOptions& options) {
+  if (demand.hosts() != topology.hosts())
+    throw Error(fmt::format("{}: has {} hosts, the demand {}; expected as many", topology.name(), topology.hosts(),
+                            demand.hosts()));
+  require_all_pairs(topology);
+  const FlowInstance instance = whole_instance(topology, &demand);
+  SynthesisOptions own = options;
+  own.team = nullptr;
+  const FlowSolution solution = near_optimal_flow(instance, own, k_start_gap);
   return bound_of(instance, class_loads(instance, solution.routing), solution.class_lengths, options.threads);
 }
 

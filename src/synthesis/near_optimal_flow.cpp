@@ -10,7 +10,8 @@ FlowSolution near_optimal_flow(const FlowInstance& instance, const SynthesisOpti
   constexpr double k_coarse_gap = 1e-4;
   constexpr std::size_t k_most_classes = 12000;
   const Deadline deadline(options.seconds);
-  const bool refine = options.gap < k_coarse_gap && instance.class_capacity.size() <= k_most_classes;
+  const bool refine =
+      instance.traffic == nullptr && options.gap < k_coarse_gap && instance.class_capacity.size() <= k_most_classes;
   SynthesisOptions own = options;
   if (refine) own.gap = start_gap;
   FlowSolution solution = path_gauss_seidel(instance, own);

@@ -170,6 +170,16 @@ assert max(float(row["utilisation"]) for row in rows) == 1' || fail "loads.csv: 
   sed '5s/.*/2,0,1,-1/' lengths.csv >negative.csv
   expect_one_line 2 "negative.csv:5: '2,0,1,-1'; expected '2,0," bound alltoall kautz:32:4 --check-lengths negative.csv
   expect_one_line 2 'lengths.csv:1: .*lengths for torus:4x4' bound alltoall torus:4x4 --check-lengths lengths.csv
+  # Half of one pair's bytes goes round each side of a ring; a schedule of single paths sends all of them one way.
+  printf 'source,target,bytes\n0,2,2500\n' >traffic.csv
+  expect_json 'abs(it["time_lower_bound"] / 1e-7 - 1) < 0.02 and it["gap"] <= 0.01' bound alltoallv ring:4/bandwidth:100Gbps --demand traffic.csv --lengths demand.csv
+  expect 0 'valid +yes' bound alltoallv ring:4/bandwidth:100Gbps --demand traffic.csv --check-lengths demand.csv
+  expect 0 '' generate dor ring:4 -o ring.sched
+  expect_json 'abs(it["time"] / 2e-7 - 1) < 1e-6 and abs(it["ratio"] - 2) < 0.04' cost ring.sched ring:4/bandwidth:100Gbps --demand traffic.csv
+  expect_one_line 2 "traffic.csv:2: '2'; expected a host, 0 to 1" bound alltoallv complete:2 --demand traffic.csv
+  expect_one_line 2 'alltoallv: .*expected --demand FILE' bound alltoallv ring:4
+  expect_one_line 2 '--demand traffic.csv: alltoall has none' bound alltoall ring:4 --demand traffic.csv
+  expect_one_line 2 'cost: expected --bytes LIST, or --demand FILE' cost ring.sched ring:4
   head -50 lengths.csv >short.csv
   expect_one_line 2 "short.csv:51: ''; expected" bound alltoall kautz:32:4 --check-lengths short.csv
 }

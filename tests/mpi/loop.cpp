@@ -1,6 +1,6 @@
-// loop SECONDS BYTES: MPI_Alltoall of so many bytes per pair again and again, every one of them checked, and a line for each:
-// when it ended, in seconds since the first began, and the microseconds that it took. For scripts that change a network
-// meanwhile.
+// loop SECONDS BYTES: MPI_Alltoall of so many bytes per pair again and again, every one of them checked, and a line for
+// each: when it ended, in seconds since the first began, and the microseconds that it took. For scripts that change a
+// network meanwhile.
 #include <mpi.h>
 
 #include <cstdint>
@@ -36,8 +36,8 @@ int main(int argc, char** argv) {
       for (std::size_t i = 0; i < count; ++i)
         input[static_cast<std::size_t>(to) * count + i] = value(rank, to, i, round) + (i == 0 ? mark : 0);
     const double before = MPI_Wtime();
-    MPI_Alltoall(input.data(), static_cast<int>(count), MPI_INT64_T, output.data(), static_cast<int>(count), MPI_INT64_T,
-                 MPI_COMM_WORLD);
+    MPI_Alltoall(input.data(), static_cast<int>(count), MPI_INT64_T, output.data(), static_cast<int>(count),
+                 MPI_INT64_T, MPI_COMM_WORLD);
     const double after = MPI_Wtime();
     last = output[0] >= k_last;
     if (last) output[0] -= k_last;

@@ -4,7 +4,7 @@
   oracle_test.py COLLTOPO CHECK [--seeds N] [--first SEED]
 
 Checks: optimum (bound alltoall and the exact flow methods against the grouped linear program), paths (weights and choices
-of shortest paths against LP, MILP and direct sums), trees (bound allgather, reduce_scatter, bcast, reduce against all
+of shortest paths against LP, MILP and direct sums), demands (bound alltoallv of random, sparse and skewed traffic), trees (bound allgather, reduce_scatter, bcast, reduce against all
 cuts), steps (tsMCF against the time-expanded linear program). Ends with the number of networks and of differences.
 """
 import argparse
@@ -107,8 +107,9 @@ def least(costs, equal=(), at_most=(), integers=None):
     return answer.fun
 
 
-def flow_time(network):
-    """1/F: one commodity per source, conservation by equalities."""
+def flow_time(network, demand=None):
+    """1/F, or the time of a demand: one commodity per source, conservation by equalities."""
+    demand = demand or [[1] * network.hosts] * network.hosts
     links, hosts = len(network.links), network.hosts
     time = hosts * links
     equal = []
@@ -122,7 +123,7 @@ def flow_time(network):
                     row[source * links + number] = row.get(source * links + number, 0) + 1
                 if tail == node:
                     row[source * links + number] = row.get(source * links + number, 0) - 1
-            equal.append((row, 1 if node < hosts else 0))
+            equal.append((row, demand[source][node] if node < hosts else 0))
     at_most = [({**{source * links + number: 1 for source in range(hosts)}, time: -capacity}, 0)
                for number, capacity in enumerate(network.capacity)]
     return least([0] * time + [1], equal, at_most)
@@ -238,6 +239,24 @@ class Check:
             answer = self.run("generate", *method, str(file), "--chunks-max", "1")
             self.expect(seed, f"{' '.join(method)}: bound", answer["bound"], expected)
 
+    def demands(self, seed, file):
+        network = random_network(seed, 9)
+        network.write(file)
+        lot = random.Random(-seed)
+        kind = lot.choice([lambda: lot.randint(0, 9), lambda: lot.choice([0, 0, 0, 1]), lambda: 1000 // lot.randint(1, 1000)])
+        demand = [[kind() for _ in range(network.hosts)] for _ in range(network.hosts)]
+        demand[0][1] += 1
+        matrix = file.with_suffix(".csv")
+        matrix.write_text("\n".join(",".join(map(str, row)) for row in demand))
+        expected = flow_time(network, demand)
+        slowest = min(capacity for _, _, capacity in network.links) * UNIT
+        answer = self.run("bound", "alltoallv", str(file), "--demand", str(matrix), "--gap", "1e-3")
+        if not answer["time_lower_bound"] * slowest <= expected * (1 + 1e-9):
+            self.expect(seed, "bound alltoallv: time lower bound", answer["time_lower_bound"] * slowest, expected)
+        if not answer["time"] * slowest >= expected * (1 - 1e-9):
+            self.expect(seed, "bound alltoallv: time", answer["time"] * slowest, expected)
+        self.expect(seed, "bound alltoallv: time", answer["time"] * slowest, expected, 1.1e-3)
+
     def paths(self, seed, file):
         network = random_network(seed, 7)
         network.write(file)
@@ -275,7 +294,7 @@ class Check:
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("colltopo")
-    parser.add_argument("check", choices=["optimum", "paths", "trees", "steps"])
+    parser.add_argument("check", choices=["optimum", "demands", "paths", "trees", "steps"])
     parser.add_argument("--seeds", type=int, default=500)
     parser.add_argument("--first", type=int, default=1)
     arguments = parser.parse_args()

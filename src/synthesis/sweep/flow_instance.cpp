@@ -8,8 +8,9 @@
 
 namespace colltopo::synthesis {
 
-FlowInstance whole_instance(const Topology& topology) {
+FlowInstance whole_instance(const Topology& topology, const Demand* traffic) {
   FlowInstance instance;
+  instance.traffic = traffic;
   instance.topology = &topology;
   instance.sources.resize(static_cast<std::size_t>(topology.hosts()));
   std::iota(instance.sources.begin(), instance.sources.end(), 0);
@@ -21,13 +22,13 @@ FlowInstance whole_instance(const Topology& topology) {
 }
 
 std::vector<double> class_loads(const FlowInstance& instance, const Routing& routing) {
-  std::vector<double> multiplicity(static_cast<std::size_t>(instance.topology->hosts()), 0);
+  std::vector<std::size_t> source_of(static_cast<std::size_t>(instance.topology->hosts()), 0);
   for (std::size_t i = 0; i < instance.sources.size(); ++i)
-    multiplicity[static_cast<std::size_t>(instance.sources[i])] = instance.multiplicity[i];
+    source_of[static_cast<std::size_t>(instance.sources[i])] = i;
   std::vector<double> loads(instance.class_capacity.size(), 0);
   for (std::size_t i = 0; i < routing.paths(); ++i) {
     const WeightedPath path = routing.path(i);
-    const double load = path.weight * multiplicity[static_cast<std::size_t>(path.source)];
+    const double load = path.weight * instance.demand(source_of[static_cast<std::size_t>(path.source)], path.target);
     for (const LinkId link : path.links)
       loads[static_cast<std::size_t>(instance.link_class[static_cast<std::size_t>(link)])] += load;
   }
@@ -49,7 +50,7 @@ double time_lower_bound(const FlowInstance& instance, const std::vector<double>&
     std::vector<NodeId> order;
     trees[worker].grow(instance.sources[source], class_lengths, order);
     for (NodeId target = 0; target < instance.topology->hosts(); ++target)
-      sums[source] += instance.multiplicity[source] * trees[worker].distance(target);
+      sums[source] += instance.demand(source, target) * trees[worker].distance(target);
   });
   const double distances = std::accumulate(sums.begin(), sums.end(), 0.0);
   const double volume =

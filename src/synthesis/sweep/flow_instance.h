@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "colltopo/demand.h"
 #include "colltopo/routing.h"
 #include "colltopo/synthesis.h"
 
@@ -21,10 +22,20 @@ struct FlowInstance {
   std::vector<double> multiplicity;      // [source] hosts in its orbit
   std::vector<std::int32_t> link_class;  // [link]
   std::vector<double> class_capacity;    // [class] sum of the capacities of its links
+  const Demand* traffic = nullptr;       // of pairs; null: one unit each
+
+  /// Of a pair of hosts, together with those that it stands for.
+  double demand(std::size_t source, NodeId target) const {
+    return traffic == nullptr ? multiplicity[source] : multiplicity[source] * traffic->bytes(sources[source], target);
+  }
+  /// A pair without demand needs no path.
+  bool has_demand(std::size_t source, NodeId target) const {
+    return target != sources[source] && (traffic == nullptr || traffic->bytes(sources[source], target) > 0);
+  }
 };
 
 /// No symmetry.
-FlowInstance whole_instance(const Topology& topology);
+FlowInstance whole_instance(const Topology& topology, const Demand* traffic = nullptr);
 
 /// One source per orbit of hosts, one class per orbit of links. Its optimum is the whole's, and its certificate holds
 /// on the whole (orbit_instance.cpp says why).
@@ -35,7 +46,7 @@ std::vector<double> link_lengths(const FlowInstance& instance, const std::vector
 
 /// A flow of an instance and the proof of how good it is.
 struct FlowSolution {
-  Routing routing;                        // from the instance's sources alone, to every other host
+  Routing routing;                        // from the instance's sources alone, to every other host that has demand
   std::vector<double> class_lengths;      // [class] length of each of its links
   double time = 0;                        // largest load over capacity of a class: an upper bound on the optimum
   double time_lower = 0;                  // by class_lengths

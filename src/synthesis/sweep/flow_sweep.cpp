@@ -130,7 +130,7 @@ void FlowSweep::start_from(const Routing& routing) {
       for (; next < end; ++next)
         if (const WeightedPath path = routing.path(next); path.source != target && leads(topology, path)) {
           pools_[i].add(path.weight / sum, path.links);
-          desks_[0].step.put(path.links, path.weight / sum * instance_.multiplicity[i], potential_);
+          desks_[0].step.put(path.links, path.weight / sum * instance_.demand(i, target), potential_);
         }
       pools_[i].end_target();
     }
@@ -165,8 +165,8 @@ double FlowSweep::sum_of_distances(std::span<const double> class_lengths) {
     const std::size_t source = turns_[turn];
     Desk& desk = desks_[worker];
     grow(source, class_lengths, desk);
-    for (NodeId host = 0; host < instance_.topology->hosts(); ++host) sums[source] += desk.tree.distance(host);
-    sums[source] *= instance_.multiplicity[source];
+    for (NodeId host = 0; host < instance_.topology->hosts(); ++host)
+      sums[source] += instance_.demand(source, host) * desk.tree.distance(host);
   });
   return sum_over(team_, std::accumulate(sums.begin(), sums.end(), 0.0));
 }
@@ -174,17 +174,17 @@ double FlowSweep::sum_of_distances(std::span<const double> class_lengths) {
 double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_lengths, Desk& desk,
                              LinkPotential& potential) {
   PathPool& pool = pools_[source];
-  const double multiplicity = instance_.multiplicity[source];
   grow(source, class_lengths.empty() ? potential.lengths() : class_lengths, desk);
   desk.fresh.clear();
   double distances = 0;
   for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
-    if (target == instance_.sources[source]) {
+    if (!instance_.has_demand(source, target)) {
       desk.fresh.end_target();
       continue;
     }
+    const double demand = instance_.demand(source, target);
     const double distance = desk.tree.distance(target);
-    distances += distance;
+    distances += demand * distance;
     desk.candidates.clear();
     double shortest = std::numeric_limits<double>::infinity();
     if (pool.targets() > 0)
@@ -196,21 +196,21 @@ double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_l
     const double reach = std::min(distance, shortest);
     if (desk.candidates.empty()) {
       const std::span<const LinkId> links = desk.tree.path(target);
-      desk.step.put(links, multiplicity, potential);
+      desk.step.put(links, demand, potential);
       desk.candidates.push_back({links, 1, distance});
     } else if (distance < shortest * (1 - k_worth_adding) || !class_lengths.empty()) {
       const std::span<const LinkId> links = desk.tree.path(target);
       const double length = desk.step.length(links, potential);
       if (length < shortest * (1 - k_worth_adding)) desk.candidates.push_back({links, 0, length});
     }
-    if (desk.candidates.size() > 1) desk.step.balance(desk.candidates, multiplicity, potential);
+    if (desk.candidates.size() > 1) desk.step.balance(desk.candidates, demand, potential);
     for (const Candidate& candidate : desk.candidates)
       if (candidate.weight > 0 || candidate.length < reach * (1 + k_worth_keeping))
         desk.fresh.add(candidate.weight, candidate.links);
     desk.fresh.end_target();
   }
   pool = desk.fresh;
-  return distances * multiplicity;
+  return distances;
 }
 
 void FlowSweep::renew_pairs_over(const std::vector<bool>& classes, std::size_t source, Desk& desk,
@@ -253,7 +253,7 @@ void FlowSweep::renew_pair(std::size_t source, NodeId target, Desk& desk, LinkPo
   const double length = desk.step.length(links, potential);
   if (length < shortest * (1 - k_worth_adding)) desk.candidates.push_back({links, 0, length});
   const double reach = std::min(length, shortest);
-  if (desk.candidates.size() > 1) desk.step.balance(desk.candidates, instance_.multiplicity[source], potential);
+  if (desk.candidates.size() > 1) desk.step.balance(desk.candidates, instance_.demand(source, target), potential);
   for (const Candidate& candidate : desk.candidates)
     if (candidate.weight > 0 || candidate.length < reach * (1 + k_worth_keeping))
       desk.fresh.add(candidate.weight, candidate.links);
@@ -268,7 +268,7 @@ void FlowSweep::balance_pool(std::size_t source, Desk& desk, LinkPotential& pote
     desk.candidates.clear();
     for (std::size_t path = first; path < last; ++path)
       desk.candidates.push_back({pool.links(path), pool.weight(path), desk.step.length(pool.links(path), potential)});
-    desk.step.balance(desk.candidates, instance_.multiplicity[source], potential);
+    desk.step.balance(desk.candidates, instance_.demand(source, target), potential);
     for (std::size_t path = first; path < last; ++path) pool.weight(path) = desk.candidates[path - first].weight;
   }
 }

@@ -31,13 +31,13 @@ class FlowSweep {
   /// Paths of a routing for a similar topology that exist here, with their loads; other pairs get theirs in a sweep.
   void start_from(const Routing& routing);
   /// Shortest paths under `class_lengths` (empty: under the lengths of the moment) join the pools, unused ones leave
-  /// them. Returns the sum over pairs of multiplicity * distance.
+  /// them. Returns the sum over pairs of demand * distance.
   double sweep_with_new_paths(std::span<const double> class_lengths);
   /// The same for the pairs alone that have paths over these classes, under the lengths of the moment.
   void sweep_over(const std::vector<bool>& classes);
   /// Within the pools: a fraction of the time.
   void sweep_pools();
-  /// The sum over pairs of multiplicity * distance under these lengths.
+  /// The sum over pairs of demand * distance under these lengths.
   double sum_of_distances(std::span<const double> class_lengths);
   /// Pools as a routing: on rank 0 of a team, which gets the pools of the others; the others get nothing.
   Routing routing();

@@ -38,7 +38,7 @@ void PairStep::count(std::span<const LinkId> links, int times) {
   }
 }
 
-double PairStep::move(const Candidate& from, const Candidate& to, double multiplicity, LinkPotential& potential) {
+double PairStep::move(const Candidate& from, const Candidate& to, double demand, LinkPotential& potential) {
   touched_.clear();
   count(to.links, 1);
   count(from.links, -1);
@@ -54,24 +54,24 @@ double PairStep::move(const Candidate& from, const Candidate& to, double multipl
   }
   double moved = 0;
   if (saving > k_least_saving * from.length && curvature > 0)
-    moved = std::min({from.weight, saving / (curvature * multiplicity), 1 / (fastest * multiplicity)});
+    moved = std::min({from.weight, saving / (curvature * demand), 1 / (fastest * demand)});
   if (from.weight - moved < k_least_weight) moved = from.weight;
   for (const std::int32_t touched : touched_) {
     const auto e = static_cast<std::size_t>(touched);
-    if (moved > 0 && difference_[e] != 0) potential.add(e, difference_[e] * moved * multiplicity);
+    if (moved > 0 && difference_[e] != 0) potential.add(e, difference_[e] * moved * demand);
     difference_[e] = 0;
     is_touched_[e] = 0;
   }
   return moved;
 }
 
-std::size_t PairStep::balance(std::span<Candidate> candidates, double multiplicity, LinkPotential& potential) {
+std::size_t PairStep::balance(std::span<Candidate> candidates, double demand, LinkPotential& potential) {
   std::size_t best = 0;
   for (std::size_t i = 1; i < candidates.size(); ++i)
     if (candidates[i].length < candidates[best].length) best = i;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (i == best || candidates[i].weight == 0) continue;
-    const double moved = move(candidates[i], candidates[best], multiplicity, potential);
+    const double moved = move(candidates[i], candidates[best], demand, potential);
     candidates[best].weight += moved;
     candidates[i].weight = moved == candidates[i].weight ? 0 : candidates[i].weight - moved;
   }

@@ -22,14 +22,14 @@ class PairStep {
   explicit PairStep(const FlowInstance& instance);
 
   double length(std::span<const LinkId> links, const LinkPotential& potential) const;
-  /// Adds `weight` of a source of this multiplicity.
+  /// Adds this load to the links.
   void put(std::span<const LinkId> links, double load, LinkPotential& potential) const;
   /// Lengths of the candidates must be set; their weights change, their sum does not. Returns the index of the
   /// shortest.
-  std::size_t balance(std::span<Candidate> candidates, double multiplicity, LinkPotential& potential);
+  std::size_t balance(std::span<Candidate> candidates, double demand, LinkPotential& potential);
 
  private:
-  double move(const Candidate& from, const Candidate& to, double multiplicity, LinkPotential& potential);
+  double move(const Candidate& from, const Candidate& to, double demand, LinkPotential& potential);
   void count(std::span<const LinkId> links, int times);
 
   const std::vector<std::int32_t>& link_class_;

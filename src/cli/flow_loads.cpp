@@ -1,0 +1,29 @@
+#include "cli/flow_loads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "cli/certificate.h"
+
+namespace colltopo::cli {
+
+std::string loads_file(const Topology& topology, const FlowBound& bound) {
+  const std::vector<double> capacity = capacities(topology);
+  std::string file = "link,tail,head,bandwidth,load,utilisation\n";
+  for (LinkId link = 0; link < static_cast<LinkId>(bound.loads.size()); ++link) {
+    const auto at = static_cast<std::size_t>(link);
+    file += fmt::format("{}{:.10g},{:.10g},{:.6f}\n", line_start(topology, link), topology.link(link).bandwidth,
+                        bound.loads[at], bound.loads[at] / capacity[at] / bound.time);
+  }
+  return file;
+}
+
+double unit_bandwidth(const Topology& topology) {
+  double slowest = std::numeric_limits<double>::infinity();
+  for (const Link& link : topology.links()) slowest = std::min(slowest, link.bandwidth);
+  return slowest;
+}
+
+}  // namespace colltopo::cli
