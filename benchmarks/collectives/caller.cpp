@@ -28,16 +28,17 @@ void compute_until(double time, Computing computing) {
   }
 }
 
-// So many slices, with a look at the request after each if there is one. What a look takes is not computing.
-double compute(int slices, Computing computing, Caller* caller) {
-  const double begin = MPI_Wtime();
+// So many seconds in slices, with a look at the request after each if there is one. What a look takes is not computing,
+// and a slice counts for as long as it was: sleep may take several times what it is asked for.
+void compute(double seconds, Computing computing, Caller* caller) {
   bool is_over = caller == nullptr;
-  for (int slice = 0; slice < slices; ++slice) {
-    compute_until(MPI_Wtime() + k_slice_s, computing);
+  for (double spent = 0; spent < seconds;) {
+    const double begin = MPI_Wtime();
+    compute_until(begin + std::min(k_slice_s, seconds - spent), computing);
+    spent += MPI_Wtime() - begin;
     is_over = is_over || caller->test();
   }
   if (!is_over) caller->wait();
-  return MPI_Wtime() - begin;
 }
 
 double median(std::vector<double> samples) { return quantiles(std::move(samples)).median; }
@@ -101,12 +102,12 @@ Overlap overlap(Caller& caller, Computing computing, const Effort& effort, MPI_C
     alone.push_back(timed([&] { caller.call(); }));
     spent_s += alone.back();
   }
-  const int slices = std::max(1, static_cast<int>(2 * median(alone) / k_slice_s + 0.5));
+  const double seconds = 2 * median(alone);
   for (std::size_t i = 0; i < alone.size(); ++i) {
-    computing_alone.push_back(timed([&] { compute(slices, computing, nullptr); }));
+    computing_alone.push_back(timed([&] { compute(seconds, computing, nullptr); }));
     both.push_back(timed([&] {
       caller.start();
-      compute(slices, computing, &caller);
+      compute(seconds, computing, &caller);
     }));
   }
   return {median(alone) * 1e6, median(computing_alone) * 1e6, median(both) * 1e6};
