@@ -8,6 +8,7 @@
 #include "colltopo/chunking.h"
 #include "colltopo/layers.h"
 #include "colltopo/schedule.h"
+#include "colltopo/sections.h"
 
 namespace colltopo {
 
@@ -21,6 +22,10 @@ namespace colltopo {
 /// `layers`: [path of the routing]; empty: all in layer 0.
 Schedule routed_alltoall(std::string name, const Topology& topology, const Chunked& chunked,
                          std::span<const std::int32_t> layers = {});
+
+/// The same by sections, with planes as lanes (planes.h) and in layers; nothing is written out but the rank asked for.
+/// Paths of a pair that are the same become one.
+SectionedSchedule routed_sections(std::string name, const Topology& topology, Chunked chunked, LayerMethod layers);
 
 /// Layers of a routing's paths.
 std::vector<std::int32_t> layers_of(const Topology& topology, const Routing& routing, LayerMethod method);

@@ -1,5 +1,5 @@
-// The schedule file: text, sealed line by line, one section per rank or per orbit of ranks, an index at the end
-// (docs/schedule.md).
+// The schedule file: text, sealed line by line, one section per rank or per orbit of ranks, an index at the end; or the
+// same in binary, with compressed sections (docs/schedule.md).
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "colltopo/algorithms.h"
 #include "colltopo/schedule.h"
+#include "colltopo/sections.h"
 #include "colltopo/symmetric.h"
 
 namespace colltopo {
@@ -37,6 +38,11 @@ struct ScheduleHeader {
 void write_schedule(std::ostream& out, const Schedule& schedule);
 void write_parametric(std::ostream& out, const ScheduleHeader& header);
 void write_symmetric(std::ostream& out, const SymmetricSchedule& schedule);
+/// The text file of a schedule whose sections are made one after the other. Each is made as often as the file needs it:
+/// programs once, routes twice, since their number stands before them.
+void write_schedule(std::ostream& out, const SectionedSchedule& schedule);
+/// The binary file of the same meaning and proof: sections are made, compressed and written some at a time.
+void write_binary(std::ostream& out, const SectionedSchedule& schedule);
 
 /// Whole file. Every error is an Error "FILE:LINE: what is there, what should be". A symmetric schedule is refused: its
 /// routes are whole on a topology alone (symmetric.h).
@@ -59,9 +65,12 @@ class ScheduleFile {
 
   const ScheduleHeader& header() const;
   Program program(Rank rank);
+  /// Of a binary file, which must outlive them; none of a text file, whose routes are one section.
+  std::optional<SectionedSchedule> sections();
+
+  struct Opened;
 
  private:
-  struct Opened;
   std::unique_ptr<Opened> opened_;
 };
 
@@ -71,6 +80,9 @@ ScheduleHeader read_header(const std::string& path);
 ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors);
 Program read_program(const std::string& path, Rank rank);
 Program read_program(std::istream& in, const std::string& name_for_errors, Rank rank);
+
+/// Whether there is a file of that name, and a binary one.
+bool is_in_sections(const std::string& path);
 
 /// A schedule file written or changed by hand with its seals, counts of ops, index and last line made anew; lines need
 /// not have been sealed before. What the lines say is not judged: read_schedule does that.

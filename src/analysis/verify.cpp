@@ -9,8 +9,10 @@
 #include <numeric>
 #include <thread>
 
+#include "analysis/direct_exchange.h"
 #include "analysis/symbolic_run.h"
 #include "colltopo/plan.h"
+#include "colltopo/verify_sections.h"
 
 namespace colltopo {
 
@@ -214,6 +216,8 @@ Verdict verify(const Schedule& schedule) {
   Verdict verdict;
   check_whole(schedule, verdict);
   if (!verdict.valid()) return verdict;
+  // What is wrong is for the symbolic run to say.
+  if (const auto direct = direct_exchange::verified(sections_of(schedule)); direct && direct->valid()) return *direct;
   SymbolicRun run(schedule, false, verdict.violations);
   if (!run.run()) return verdict;
   RendezvousGraph graph(schedule, run.matches(), false);
@@ -232,6 +236,11 @@ Verdict verify(const Schedule& schedule) {
   verdict.independent = graph.independent();
   verdict.in_place = right_in_place(schedule);
   return verdict;
+}
+
+Verdict verify(const SectionedSchedule& schedule) {
+  if (auto direct = direct_exchange::verified(schedule)) return *std::move(direct);
+  return verify(whole(schedule));
 }
 
 }  // namespace colltopo

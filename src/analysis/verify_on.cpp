@@ -6,28 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "analysis/route_checks.h"
 #include "colltopo/cost.h"
 #include "colltopo/layers.h"
 
 namespace colltopo {
 
-namespace {
-
-constexpr std::size_t k_most_violations = 20;
-
-class Violations {
- public:
-  template <typename... Arguments>
-  void add(Rank rank, fmt::format_string<Arguments...> text, Arguments&&... arguments) {
-    if (!full()) found_.push_back({rank, -1, fmt::format(text, std::forward<Arguments>(arguments)...)});
-  }
-  bool full() const { return found_.size() >= k_most_violations; }
-  bool empty() const { return found_.empty(); }
-  std::vector<Violation> take() { return std::move(found_); }
-
- private:
-  std::vector<Violation> found_;
-};
+namespace analysis {
 
 void check_route(const Route& route, const Topology& topology, Violations& violations) {
   const auto links = static_cast<LinkId>(topology.links().size());
@@ -45,6 +30,12 @@ void check_route(const Route& route, const Topology& topology, Violations& viola
   if (at != route.target)
     violations.add(route.source, "route to {} on lane {} ends at {}", route.target, route.lane, topology.node_name(at));
 }
+
+}  // namespace analysis
+
+namespace {
+
+using namespace analysis;
 
 /// Where the routes of each source begin: they are sorted, so the rest is a search among those of one rank.
 class RouteIndex {

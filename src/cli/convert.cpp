@@ -29,7 +29,7 @@ struct Arguments {
 /// "json" of "topo-json"; "" when it is a format of schedules.
 std::string topology_format(const std::string& to) {
   if (to == "topo-json") return "json";
-  return to == "text" || to == "msccl-xml" || to == "oneccl-xml" ? "" : to;
+  return to == "text" || to == "binary" || to == "msccl-xml" || to == "oneccl-xml" ? "" : to;
 }
 
 void convert_topology(const Arguments& arguments, const Session& session) {
@@ -68,12 +68,15 @@ std::string written_msccl(const Arguments& arguments, const Schedule& schedule, 
 }
 
 /// With its proof, if it is right.
-std::string written_text(Schedule schedule) {
+std::string written(Schedule schedule, bool binary) {
   if (!schedule.proof) {
     if (const Verdict verdict = verify(schedule); verdict.valid()) schedule.proof = proof_of(verdict);
   }
   std::ostringstream out;
-  write_schedule(out, schedule);
+  if (binary)
+    write_binary(out, sections_of(schedule));
+  else
+    write_schedule(out, schedule);
   return out.str();
 }
 
@@ -91,11 +94,11 @@ void run(const Arguments& arguments, const Session& session) {
       .add("steps", schedule.steps())
       .add("format", arguments.to);
   // A resealed file stays as its author laid it out; otherwise sections are written anew.
-  const std::string written = arguments.to == "msccl-xml"    ? written_msccl(arguments, schedule, report)
-                              : arguments.to == "oneccl-xml" ? oneccl_xml(schedule)
-                              : arguments.reseal             ? contents
-                                                             : written_text(schedule);
-  write_output(arguments.output, written, session);
+  const std::string contents_written = arguments.to == "msccl-xml"    ? written_msccl(arguments, schedule, report)
+                                       : arguments.to == "oneccl-xml" ? oneccl_xml(schedule)
+                                       : arguments.reseal             ? contents
+                                                                      : written(schedule, arguments.to == "binary");
+  write_output(arguments.output, contents_written, session);
   if (arguments.output == "-") return;
   report.add("resealed", arguments.reseal).add("file", arguments.output).print(session);
 }
@@ -136,7 +139,7 @@ void add_convert(CLI::App& app, Session& session) {
       ->required();
   add_schedule_format(*command, arguments->format);
   command->add_option("--to", arguments->to, "Format to write")
-      ->check(CLI::IsMember({"text", "msccl-xml", "oneccl-xml", "topo-json", "graphml", "dot", "edges"}))
+      ->check(CLI::IsMember({"text", "binary", "msccl-xml", "oneccl-xml", "topo-json", "graphml", "dot", "edges"}))
       ->capture_default_str();
   command->add_option("-o,--output", arguments->output, "File to write")->capture_default_str();
   command->add_flag("--reseal", arguments->reseal, "Take the file as edited by hand: make its seals and index anew");

@@ -15,6 +15,8 @@
 #include "cli/machine.h"
 #include "cli/steps_report.h"
 #include "colltopo/error.h"
+#include "colltopo/text.h"
+#include "colltopo/verify_sections.h"
 #include "colltopo/verify_symmetric.h"
 #include "prepare/network_profile.h"
 
@@ -66,14 +68,30 @@ int segments_argument(const std::string& text) {
   return segments;
 }
 
-/// A schedule and what it costs. A symmetric one of many ranks has no programs here, and no segments.
+/// A schedule and what it costs. A symmetric or binary one of many ranks has no programs here, and no segments.
 struct Costed {
   Schedule schedule;
   Cost cost;
   bool whole = true;
+  Step steps = 1;  // where it is not whole
 };
 
+/// Of a binary file of so many ranks that it is not read whole; nothing of any other.
+std::optional<Costed> costed_in_sections(const Arguments& arguments, const Topology& topology, int given_segments) {
+  if (arguments.file == "-" || !is_in_sections(arguments.file)) return {};
+  ScheduleFile file(arguments.file);
+  if (file.header().shape.ranks <= k_most_ranks_expanded) return {};
+  if (given_segments != 1)
+    throw Error(fmt::format("{}: {} ranks, which are read section by section; expected --segments 1", arguments.file,
+                            file.header().shape.ranks));
+  const SectionedSchedule sections = *file.sections();
+  SectionsOn on = examine_on(sections, topology, Fabric::lossy);
+  if (!on.violations.empty()) throw Error(fmt::format("{}: {}", arguments.file, to_string(on.violations.front())));
+  return Costed{sections.facts, std::move(on.cost), false, sections.steps};
+}
+
 Costed costed(const Arguments& arguments, const Topology& topology, int given_segments) {
+  if (auto in_sections = costed_in_sections(arguments, topology, given_segments)) return *std::move(in_sections);
   const std::string contents = file_contents(arguments.file), file = input_name(arguments.file);
   Costed result;
   const auto symmetric = symmetric_in(contents, file);
@@ -141,7 +159,7 @@ void run(const Arguments& arguments, const Session& session) {
   Report report;
   report.add("name", schedule.name)
       .add("topology", topology.name())
-      .add("steps", given.whole ? schedule.steps() : 1)
+      .add("steps", given.whole ? schedule.steps() : given.steps)
       .add("messages", cost.messages)
       .add("busiest_link", cost.busiest_link,
            cost.busiest_link < 0 ? "none"

@@ -9,6 +9,7 @@
 #include "cli/process_team.h"
 #include "cli/progress.h"
 #include "colltopo/algorithms.h"
+#include "colltopo/sections.h"
 #include "colltopo/synthesis.h"
 
 namespace colltopo::cli {
@@ -18,6 +19,7 @@ struct GenerateArguments {
   std::string topology;
   std::string collective;
   std::string output;
+  bool binary = false;
   std::vector<Breakage> without;
 
   // Closed forms.
@@ -32,11 +34,11 @@ struct GenerateArguments {
   std::string path_set = "widened";  // or shortest, bounded:L
   std::string children = "strip";
   std::int32_t most_chunks = 0;  // 0: the method's own
-  std::string layers = "lash-sequential";
-  std::string from;           // a schedule to begin with
-  std::string from_topology;  // what it was made for, where that cannot be told
-  std::string from_lengths;   // what proved it
-  std::string lengths;        // file to write: what proves the bound
+  std::string layers;            // empty: the default
+  std::string from;              // a schedule to begin with
+  std::string from_topology;     // what it was made for, where that cannot be told
+  std::string from_lengths;      // what proved it
+  std::string lengths;           // file to write: what proves the bound
 
   // Trees.
   std::string trees;  // per host; a number, optimum or few; empty: optimum unless that needs very many
@@ -74,8 +76,9 @@ class Generation {
 
   /// TOPO without what --without names.
   Topology topology() const;
-  /// Writes the schedule to -o, if given.
-  void write(const Schedule& schedule);
+  /// Writes the schedule to -o, if given, in the form that was asked for.
+  void write(const SectionedSchedule& schedule);
+  void write(const Schedule& schedule) { write(sections_of(schedule)); }
   void write(const SymmetricSchedule& schedule);
   void write(const std::string& contents);
   /// What was made is wrong: exit status 1 and no file.

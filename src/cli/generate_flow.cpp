@@ -12,7 +12,7 @@
 #include "colltopo/error.h"
 #include "colltopo/forwarding.h"
 #include "colltopo/routed.h"
-#include "colltopo/verify.h"
+#include "colltopo/verify_sections.h"
 
 namespace colltopo::cli {
 
@@ -39,7 +39,11 @@ void read_path_set(const std::string& text, SynthesisOptions& options) {
 // Fractions are tried up to it, and buffers have 2^30 chunks.
 constexpr double k_most_chunks_asked = 100'000;
 
-LayerMethod layer_method_argument(const std::string& text) {
+// As many as lash-sequential puts into layers in some twenty seconds.
+constexpr std::size_t k_most_routes_sequential = 2'000'000;
+
+std::optional<LayerMethod> layer_method_argument(const std::string& text) {
+  if (text.empty()) return {};
   if (const auto method = layer_method_named(text)) return *method;
   throw Error(fmt::format("--layers '{}'; expected lash, lash-sequential, df-sssp or none", text));
 }
@@ -70,31 +74,20 @@ Topology topology_of_start(const Schedule& start, const GenerateArguments& argum
                   arguments.from, start.topology.empty() ? "unknown" : start.topology, topology.name()));
 }
 
-std::string first_fault(Schedule& schedule, const Topology& topology, LayerMethod layers) {
-  const Verdict verdict = verify(schedule);
-  if (!verdict.valid()) return to_string(verdict.violations.front());
-  schedule.proof = proof_of(verdict);
-  const Fabric fabric = layers == LayerMethod::none ? Fabric::lossy : Fabric::lossless;
-  const std::vector<Violation> misfits = verify_on(schedule, topology, fabric);
-  return misfits.empty() ? "" : to_string(misfits.front());
-}
-
-/// How many.
-std::int32_t put_into_layers(Schedule& schedule, const Topology& topology, LayerMethod method) {
+void put_into_layers(Schedule& schedule, const Topology& topology, LayerMethod method) {
   std::vector<std::span<const LinkId>> routes;
   routes.reserve(schedule.routes.size());
   for (const Route& route : schedule.routes) routes.emplace_back(route.links);
   const std::vector<std::int32_t> layers = layers_of(topology, RouteLinks(routes), method);
   for (std::size_t i = 0; i < layers.size(); ++i) schedule.routes[i].layer = layers[i];
-  return layers_in(layers);
 }
 
 /// The time of the schedule itself in shards over the slowest link: the busiest links of all steps together.
-double time_of(const Schedule& schedule, const Topology& topology) {
+double time_of(const Cost& cost, const Topology& topology) {
   double slowest = 0;  // bytes per second
   for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
   double s_per_byte = 0;
-  for (const StepCost& step : cost_of(schedule, topology).steps) s_per_byte += step.busiest_link_s_per_byte;
+  for (const StepCost& step : cost.steps) s_per_byte += step.busiest_link_s_per_byte;
   return s_per_byte * slowest;
 }
 
@@ -159,37 +152,52 @@ FlowStart start_of(const GenerateArguments& arguments, const Topology& topology)
   return carried;
 }
 
+LayerMethod layer_method_for(const FlowRequest& request, std::size_t routes) {
+  return request.layers.value_or(routes > k_most_routes_sequential ? LayerMethod::df_sssp
+                                                                   : LayerMethod::lash_sequential);
+}
+
 void finish(Generation& generation, Schedule schedule, const Topology& topology, LayerMethod method,
             const FlowFigures& figures) {
   generation.progress.show("finding planes");
   schedule = with_planes_as_lanes(std::move(schedule), topology);
   generation.progress.show("finding layers");
-  const std::int32_t layers = put_into_layers(schedule, topology, method);
+  put_into_layers(schedule, topology, method);
+  finish(generation, sections_of(schedule), topology, method, figures);
+}
+
+void finish(Generation& generation, SectionedSchedule schedule, const Topology& topology, LayerMethod method,
+            const FlowFigures& figures) {
   generation.progress.show("verifying");
-  const std::string fault = first_fault(schedule, topology, method);
+  Schedule& facts = schedule.facts;
+  const Verdict verdict = verify(schedule);
+  const Fabric fabric = method == LayerMethod::none ? Fabric::lossy : Fabric::lossless;
+  const SectionsOn on = verdict.valid() ? examine_on(schedule, topology, fabric) : SectionsOn{verdict.violations};
+  const auto layers = on.layers.empty() ? 0 : *on.layers.rbegin() + 1;
 
   Report& report = generation.report;
-  report.add("name", schedule.name)
-      .add("collective", std::string(name(schedule.shape.collective)))
-      .add("ranks", schedule.shape.ranks)
+  report.add("name", facts.name)
+      .add("collective", std::string(name(facts.shape.collective)))
+      .add("ranks", facts.shape.ranks)
       .add("topology", topology.name())
-      .add("steps", schedule.steps())
-      .add("chunks", schedule.shape.chunks, fmt::format("{} per shard", schedule.shape.chunks))
+      .add("steps", schedule.steps)
+      .add("chunks", facts.shape.chunks, fmt::format("{} per shard", facts.shape.chunks))
       .add("chunk_loss", figures.chunk_loss, fmt::format("{:.3f}%", 100 * figures.chunk_loss))
-      .add("routes", schedule.routes.size())
-      .add("planes", planes_in(schedule.routes));
+      .add("routes", on.routes)
+      .add("planes", on.planes);
   if (method == LayerMethod::none)
     report.add("layers", layers, "none: for networks that drop packets");
   else
     report.add("layers", layers, fmt::format("{} ({}), each free of cycles", layers, name(method)));
-  if (!fault.empty()) {
-    generation.reject(fault);
+  if (!on.violations.empty()) {
+    generation.reject(to_string(on.violations.front()));
     return generation.end();
   }
-  const double achieved = time_of(schedule, topology);
+  facts.proof = proof_of(verdict);
+  const double achieved = time_of(on.cost, topology);
   if (!report_time(report, achieved, figures)) generation.miss();
   report.add("solve_seconds", figures.solve_s, seconds_text(figures.solve_s)).add("verified", true);
-  schedule.bound =
+  facts.bound =
       fmt::format("all-to-all time {:.8g}, at least {:.8g} shards over the slowest link", achieved, figures.bound);
   generation.write(schedule);
   generation.end();
@@ -228,8 +236,9 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
       .add_option("--chunks-max", arguments.most_chunks, fmt::format("Per shard; default {}", k_most_chunks_default))
       ->check(number(1, k_most_chunks_asked))
       ->group(group);
-  command.add_option("--layers", arguments.layers, "lash, lash-sequential, df-sssp or none")
-      ->capture_default_str()
+  command
+      .add_option("--layers", arguments.layers,
+                  "lash, lash-sequential, df-sssp or none; default: lash-sequential, above two million routes df-sssp")
       ->group(group);
   command.add_option("--from", arguments.from, "A schedule to begin with: of this network or of it unbroken")
       ->group(group);

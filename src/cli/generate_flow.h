@@ -2,10 +2,12 @@
 // report.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/generate.h"
 #include "colltopo/layers.h"
+#include "colltopo/sections.h"
 
 namespace colltopo::cli {
 
@@ -13,7 +15,7 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments);
 
 /// What the options say, once they are known to make sense.
 struct FlowRequest {
-  LayerMethod layers = LayerMethod::lash_sequential;
+  std::optional<LayerMethod> layers;  // nothing: the default
   Chunk most_chunks = 0;
   SynthesisOptions synthesis;  // with progress on the terminal
 };
@@ -44,8 +46,16 @@ bool report_time(Report& report, double achieved, const FlowFigures& figures);
 /// An all-to-all of orbits (--parametric).
 void generate_symmetric(const GenerateArguments& arguments, Session& session);
 
-/// Puts the routes into layers, proves the schedule, reports it, and writes it when it is right.
+/// Gives a schedule in memory planes and layers, then as below.
 void finish(Generation& generation, Schedule schedule, const Topology& topology, LayerMethod layers,
             const FlowFigures& figures);
+/// Proves the schedule, reports it, and writes it when it is right. `layers`: by which its routes have been put into
+/// them.
+void finish(Generation& generation, SectionedSchedule schedule, const Topology& topology, LayerMethod layers,
+            const FlowFigures& figures);
+
+/// The method that was asked for or, by default, that which serves so many routes: lash-sequential would take minutes
+/// for millions of them.
+LayerMethod layer_method_for(const FlowRequest& request, std::size_t routes);
 
 }  // namespace colltopo::cli

@@ -125,11 +125,12 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
     figures.gap_asked = request.synthesis.gap;
     loss = std::clamp(figures.bound * (1 + request.synthesis.gap) / synthesis.bound.time - 1, 0.0, loss);
   }
-  const Chunked chunks = chunked(topology, synthesis.routing, request.most_chunks, loss);
+  Chunked chunks = chunked(topology, synthesis.routing, request.most_chunks, loss);
   synthesis.routing = {};
   figures.chunk_loss = chunks.loss();
-  progress.show("lowering");
-  Schedule schedule = routed_alltoall(arguments.algorithm, topology, chunks);
+  progress.show("finding planes and layers");
+  const LayerMethod layers = layer_method_for(request, chunks.routing.paths());
+  SectionedSchedule schedule = routed_sections(arguments.algorithm, topology, std::move(chunks), layers);
   if (const double least = synthesis.time_lower_of_paths; least > 0)
     generation.report.add("bound_of_paths", least,
                           fmt::format("{:.8g}: no other weights on these paths are faster", least));
@@ -139,7 +140,7 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
         fmt::format("{:.8g}: no single one of these paths per pair is faster, says the solver", least));
   if (!synthesis.remark.empty()) generation.report.add("remark", synthesis.remark);
   report_work(generation.report, synthesis.trees);
-  finish(generation, std::move(schedule), topology, request.layers, figures);
+  finish(generation, std::move(schedule), topology, layers, figures);
 }
 
 std::string method_lines() {

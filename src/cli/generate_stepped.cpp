@@ -29,7 +29,8 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   figures.chunk_loss = chunks.loss();
   generation.report.add("method", synthesis.method);
   generation.progress.show("lowering");
-  finish(generation, stepped_alltoall(std::string(k_name), topology, chunks), topology, request.layers, figures);
+  finish(generation, stepped_alltoall(std::string(k_name), topology, chunks), topology, layer_method_for(request, 0),
+         figures);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "cli/progress.h"
 #include "colltopo/error.h"
 #include "colltopo/forwarding.h"
+#include "colltopo/text.h"
+#include "colltopo/verify_sections.h"
 #include "colltopo/verify_symmetric.h"
 
 namespace colltopo::cli {
@@ -57,8 +59,38 @@ NodeId host_named(const Topology& topology, const std::string& name) {
   throw Error(fmt::format("--host {}: {} has no host of this name", name, topology.name()));
 }
 
+void write_routes_of(NodeId host, std::span<const Route> routes, const Topology& topology, const Arguments& arguments,
+                     Session& session) {
+  write_output(arguments.output, json_text(routes_json(routes, topology, host)) + "\n", session);
+  if (arguments.output == "-") return;
+  Report()
+      .add("host", topology.node_name(host))
+      .add("topology", topology.name())
+      .add("routes", routes.size())
+      .add("file", arguments.output)
+      .print(session);
+}
+
+/// Whether there are violations, which are printed.
+bool is_wrong(const std::vector<Violation>& violations, const std::string& file, Session& session) {
+  for (const Violation& violation : violations) std::cerr << file << ": " << to_string(violation) << '\n';
+  if (!violations.empty()) session.status = k_examined_is_wrong;
+  return !violations.empty();
+}
+
+void run_for_host_in_sections(const Arguments& arguments, Session& session) {
+  ScheduleFile file(arguments.file);
+  const SectionedSchedule schedule = *file.sections();
+  const Topology topology = topology_of_schedule(schedule.facts, arguments.on);
+  const NodeId host = host_named(topology, arguments.host);
+  if (is_wrong(examine_on(schedule, topology, Fabric::lossy).violations, arguments.file, session)) return;
+  const std::vector<Route> routes = schedule.has_routes ? schedule.routes(host) : std::vector<Route>();
+  write_routes_of(host, routes, topology, arguments, session);
+}
+
 /// A symmetric schedule is not written out whole for this.
 void run_for_host(const Arguments& arguments, Session& session) {
+  if (arguments.file != "-" && is_in_sections(arguments.file)) return run_for_host_in_sections(arguments, session);
   const std::string contents = file_contents(arguments.file), file = input_name(arguments.file);
   const auto symmetric = symmetric_in(contents, file);
   const Schedule schedule = symmetric ? Schedule{} : schedule_in(contents, file);
@@ -68,24 +100,13 @@ void run_for_host(const Arguments& arguments, Session& session) {
   const std::vector<Violation> violations = symmetric
                                                 ? verify_symmetric_on(*symmetric, topology, Fabric::lossy).violations
                                                 : verify_on(schedule, topology, Fabric::lossy);
-  for (const Violation& violation : violations) std::cerr << file << ": " << to_string(violation) << '\n';
-  if (!violations.empty()) {
-    session.status = k_examined_is_wrong;
-    return;
-  }
+  if (is_wrong(violations, file, session)) return;
   std::vector<Route> routes;
   if (symmetric)
     routes = routes_from(*symmetric, topology, host);
   else
     std::ranges::copy_if(schedule.routes, std::back_inserter(routes), [&](const Route& r) { return r.source == host; });
-  write_output(arguments.output, json_text(routes_json(routes, topology, host)) + "\n", session);
-  if (arguments.output == "-") return;
-  Report()
-      .add("host", topology.node_name(host))
-      .add("topology", topology.name())
-      .add("routes", routes.size())
-      .add("file", arguments.output)
-      .print(session);
+  write_routes_of(host, routes, topology, arguments, session);
 }
 
 void run(const Arguments& arguments, Session& session) {

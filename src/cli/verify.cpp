@@ -12,9 +12,11 @@
 
 #include "cli/command.h"
 #include "cli/verify_report.h"
+#include "cli/verify_sections.h"
 #include "cli/verify_symmetric.h"
 #include "colltopo/cost.h"
 #include "colltopo/forwarding.h"
+#include "colltopo/text.h"
 
 namespace colltopo::cli {
 
@@ -27,14 +29,6 @@ struct Arguments {
   std::string routes;  // a file of tables
   bool lossy = false;
 };
-
-std::string properties_text(const Verdict& verdict, Collective collective) {
-  std::string text = fmt::format("in place: {}", verdict.in_place ? "yes" : "no");
-  if (reduces(collective))
-    text += fmt::format(", keeps rank order: {}, same on all ranks: {}", verdict.keeps_rank_order ? "yes" : "no",
-                        verdict.same_on_all_ranks ? "yes" : "no");
-  return text + fmt::format(", may run step by step: {}", verdict.stepped ? "yes" : "no");
-}
 
 /// Routes, layers, and what links carry over the whole schedule, next to what the file claims.
 std::string loads_text(const Schedule& schedule, const Topology& topology, const Cost& cost,
@@ -72,29 +66,16 @@ void check_tables(const std::string& file, const Schedule& schedule, const Topol
         tables.entries(), counted(static_cast<std::size_t>(tables.planes()), "plane"));
 }
 
-/// What the file says of its proof and this proof does not find: a job would believe it.
-void check_claims(const Schedule& schedule, Verdict& verdict) {
-  if (!schedule.proof || !verdict.valid()) return;
-  const Proof& claimed = *schedule.proof;
-  const auto check = [&](bool claims, bool is_so, std::string_view word) {
-    if (claims && !is_so)
-      verdict.violations.push_back({-1, -1, fmt::format("its proof claims {}, which is not so", word)});
-  };
-  check(claimed.in_place, verdict.in_place, "in-place");
-  check(claimed.keeps_rank_order, verdict.keeps_rank_order, "rank-order");
-  check(claimed.same_on_all_ranks, verdict.same_on_all_ranks, "equal-bits");
-  check(claimed.stepped, verdict.stepped, "stepped");
-  check(claimed.independent, verdict.independent, "independent");
-}
-
 void run(const Arguments& arguments, Session& session) {
+  if (arguments.file != "-" && arguments.routes.empty() && is_in_sections(arguments.file))
+    return verify_sections_file(arguments.file, arguments.on, arguments.lossy, session);
   const std::string contents = file_contents(arguments.file);
   // Tables are of every host, so that with them it is written out whole.
   if (const auto symmetric = symmetric_in(contents, input_name(arguments.file)); symmetric && arguments.routes.empty())
     return verify_symmetric_file(*symmetric, input_name(arguments.file), arguments.on, arguments.lossy, session);
   const Schedule schedule = schedule_in(contents, input_name(arguments.file), arguments.format, arguments.on);
   Verdict verdict = verify(schedule);
-  check_claims(schedule, verdict);
+  check_claims(schedule.proof, verdict);
   nlohmann::ordered_json properties = {{"in_place", verdict.in_place},
                                        {"keeps_rank_order", verdict.keeps_rank_order},
                                        {"same_on_all_ranks", verdict.same_on_all_ranks},

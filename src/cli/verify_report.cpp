@@ -6,6 +6,27 @@
 
 namespace colltopo::cli {
 
+void check_claims(const std::optional<Proof>& claimed, Verdict& verdict) {
+  if (!claimed || !verdict.valid()) return;
+  const auto check = [&](bool claims, bool is_so, std::string_view word) {
+    if (claims && !is_so)
+      verdict.violations.push_back({-1, -1, fmt::format("its proof claims {}, which is not so", word)});
+  };
+  check(claimed->in_place, verdict.in_place, "in-place");
+  check(claimed->keeps_rank_order, verdict.keeps_rank_order, "rank-order");
+  check(claimed->same_on_all_ranks, verdict.same_on_all_ranks, "equal-bits");
+  check(claimed->stepped, verdict.stepped, "stepped");
+  check(claimed->independent, verdict.independent, "independent");
+}
+
+std::string properties_text(const Verdict& verdict, Collective collective) {
+  std::string text = fmt::format("in place: {}", verdict.in_place ? "yes" : "no");
+  if (reduces(collective))
+    text += fmt::format(", keeps rank order: {}, same on all ranks: {}", verdict.keeps_rank_order ? "yes" : "no",
+                        verdict.same_on_all_ranks ? "yes" : "no");
+  return text + fmt::format(", may run step by step: {}", verdict.stepped ? "yes" : "no");
+}
+
 void report_examined(const Examined& examined, const std::string& file, Session& session) {
   const bool valid = examined.violations.empty();
   if (!valid) session.status = k_examined_is_wrong;

@@ -17,6 +17,12 @@ struct Examined {
   std::string valid_text;  // for people, behind "FILE: valid: NAME is COLLECTIVE on N ranks, free of deadlock"
 };
 
+/// What the file says of its proof and this one does not find is one more violation: a job would believe it.
+void check_claims(const std::optional<Proof>& claimed, Verdict& verdict);
+
+/// Of a verdict, for people.
+std::string properties_text(const Verdict& verdict, Collective collective);
+
 void report_examined(const Examined& examined, const std::string& file, Session& session);
 
 }  // namespace colltopo::cli

@@ -136,6 +136,8 @@ Rules Rules::read(const std::string& path) {
     json = Json::parse(text);
   } catch (const Json::parse_error& error) {
     throw Error(fmt::format("{}:{}: no JSON from here on; must be a rules file", path, line_of(text, error.byte)));
+  } catch (const Json::exception&) {
+    throw Error(fmt::format("{}: a number is too large to be read; must be a rules file", path));
   }
   Rules rules;
   rules.checksum_ = static_cast<long long>(hash_of(text) >> 2);

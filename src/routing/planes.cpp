@@ -5,11 +5,14 @@
 #include <numeric>
 #include <random>
 
+#include "base/parallel.h"
+
 namespace colltopo {
 
 namespace {
 
 constexpr int k_most_refills = 12;
+constexpr std::size_t k_hosts_at_once = 32;  // whose planes several threads find
 
 using RouteId = std::uint32_t;
 
@@ -112,23 +115,39 @@ void reorder(std::vector<RouteId>& order, const std::vector<std::int32_t>& plane
 
 }  // namespace
 
+namespace {
+
+/// How many planes the routes to one host get; at most `allowed` if some passes find such.
+std::int32_t find_planes(const std::vector<RouteId>& members, RouteLinks routes, std::int32_t allowed,
+                         PlanesToHost& planes_to_host, std::vector<std::int32_t>& plane_of) {
+  std::vector<RouteId> order = members;
+  // Long routes agree with few others: they are placed while planes are empty.
+  std::stable_sort(order.begin(), order.end(),
+                   [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
+  std::int32_t planes = planes_to_host.fill(order, plane_of);
+  std::mt19937 random(1);
+  for (int pass = 0; planes > allowed && pass < k_most_refills; ++pass) {
+    reorder(order, plane_of, planes, pass, random);
+    planes = planes_to_host.fill(order, plane_of);
+  }
+  number_by_use(members, planes, plane_of);
+  return planes;
+}
+
+}  // namespace
+
 std::vector<std::int32_t> planes_of(const Topology& topology, RouteLinks routes) {
   std::vector<std::int32_t> plane_of(routes.size(), 0);
-  PlanesToHost planes_to_host(topology, routes);
+  const std::vector<std::vector<RouteId>> members = by_target(topology, routes);
+  std::vector<PlanesToHost> scratch(worker_count(0, members.size()), PlanesToHost(topology, routes));
   std::int32_t allowed = least_planes(topology, routes);  // the busiest host's need sets what all others may have
-  for (const std::vector<RouteId>& members : by_target(topology, routes)) {
-    std::vector<RouteId> order = members;
-    // Long routes agree with few others: they are placed while planes are empty.
-    std::stable_sort(order.begin(), order.end(),
-                     [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
-    std::int32_t planes = planes_to_host.fill(order, plane_of);
-    std::mt19937 random(1);
-    for (int pass = 0; planes > allowed && pass < k_most_refills; ++pass) {
-      reorder(order, plane_of, planes, pass, random);
-      planes = planes_to_host.fill(order, plane_of);
-    }
-    allowed = std::max(allowed, planes);
-    number_by_use(members, planes, plane_of);
+  // What some hosts have needed, those that come later may have too.
+  for (std::size_t first = 0; first < members.size(); first += k_hosts_at_once) {
+    std::vector<std::int32_t> planes(std::min(k_hosts_at_once, members.size() - first));
+    for_each_index(planes.size(), static_cast<int>(scratch.size()), [&](std::size_t host, unsigned worker) {
+      planes[host] = find_planes(members[first + host], routes, allowed, scratch[worker], plane_of);
+    });
+    allowed = std::max(allowed, *std::max_element(planes.begin(), planes.end()));
   }
   return plane_of;
 }

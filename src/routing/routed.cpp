@@ -1,12 +1,15 @@
 // Lowering of paths to messages, and back.
 #include "colltopo/routed.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
+#include "colltopo/planes.h"
 
 namespace colltopo {
 
@@ -39,7 +42,16 @@ Chunk chunks_of(const Chunked& chunked, std::size_t path) {
   return static_cast<Chunk>(std::lround(chunked.routing.path(path).weight * chunked.chunks));
 }
 
-Program routed_program(const Shape& shape, Rank rank, const Chunked& chunked, const PairIndex& pairs) {
+/// A path of a pair as a message.
+struct LanePath {
+  std::size_t path = 0;
+  Lane lane = 0;
+  Chunk chunks = 0;
+};
+
+/// `paths_of`: the paths from one host to another, in the order of the shard's chunks.
+template <class PathsOf>
+Program routed_program(const Shape& shape, Rank rank, const PathsOf& paths_of) {
   const Chunk c = shape.chunks;
   ProgramBuilder program(shape, rank);
   program.step(0).copy({{Buffer::input, rank * c, c}}, {{Buffer::output, rank * c, c}});
@@ -47,22 +59,83 @@ Program routed_program(const Shape& shape, Rank rank, const Chunked& chunked, co
   for (Rank distance = 1; distance < shape.ranks; ++distance) {
     const Rank source = (rank + shape.ranks - distance) % shape.ranks;
     const Rank target = (rank + distance) % shape.ranks;
-    Lane lane = 0;
     Chunk first = target * c;
-    for (std::size_t path = pairs.first(rank, target); path < pairs.end(rank, target); ++path) {
-      const Chunk count = chunks_of(chunked, path);
-      program.send({{Buffer::input, first, count}}, target, lane++);
-      first += count;
+    for (const LanePath& path : paths_of(rank, target)) {
+      program.send({{Buffer::input, first, path.chunks}}, target, path.lane);
+      first += path.chunks;
     }
-    lane = 0;
     first = source * c;
-    for (std::size_t path = pairs.first(source, rank); path < pairs.end(source, rank); ++path) {
-      const Chunk count = chunks_of(chunked, path);
-      program.recv({{Buffer::output, first, count}}, source, lane++);
-      first += count;
+    for (const LanePath& path : paths_of(source, rank)) {
+      program.recv({{Buffer::output, first, path.chunks}}, source, path.lane);
+      first += path.chunks;
     }
   }
   return std::move(program).build();
+}
+
+/// Everything that sections are made of.
+class RoutedPaths {
+ public:
+  RoutedPaths(const Topology& topology, Chunked chunked, LayerMethod method)
+      : shape_{Collective::alltoall, topology.hosts(), chunked.chunks, 0},
+        chunked_(std::move(chunked)),
+        pairs_(chunked_.routing) {
+    std::vector<std::span<const LinkId>> links;
+    links.reserve(chunked_.routing.paths());
+    for (std::size_t i = 0; i < chunked_.routing.paths(); ++i) links.push_back(chunked_.routing.path(i).links);
+    planes_ = planes_of(topology, RouteLinks(links));
+    layers_ = layers_of(topology, RouteLinks(links), method);
+  }
+
+  const Shape& shape() const { return shape_; }
+
+  Program program(Rank rank) const {
+    std::vector<LanePath> paths;  // of the pair at hand
+    return routed_program(shape_, rank, [&](Rank source, Rank target) -> const std::vector<LanePath>& {
+      find_paths(source, target, paths);
+      return paths;
+    });
+  }
+
+  std::vector<Route> routes(Rank source) const {
+    std::vector<Route> routes;
+    std::vector<LanePath> paths;
+    for (Rank target = 0; target < shape_.ranks; ++target) {
+      find_paths(source, target, paths);
+      for (const LanePath& path : paths) {
+        const auto links = chunked_.routing.path(path.path).links;
+        routes.push_back({source, target, path.lane, layers_[path.path], {links.begin(), links.end()}});
+      }
+    }
+    return routes;
+  }
+
+ private:
+  /// By lane. Two of one plane lead the same way, node by node.
+  void find_paths(Rank source, Rank target, std::vector<LanePath>& paths) const {
+    paths.clear();
+    for (std::size_t path = pairs_.first(source, target); path < pairs_.end(source, target); ++path)
+      paths.push_back({path, planes_[path], chunks_of(chunked_, path)});
+    std::ranges::stable_sort(paths, {}, &LanePath::lane);
+    std::size_t kept = 0;
+    for (const LanePath& path : paths)
+      if (kept > 0 && paths[kept - 1].lane == path.lane)
+        paths[kept - 1].chunks += path.chunks;
+      else
+        paths[kept++] = path;
+    paths.resize(kept);
+  }
+
+  Shape shape_;
+  Chunked chunked_;
+  PairIndex pairs_;
+  std::vector<std::int32_t> planes_, layers_;  // [path]
+};
+
+void require_hosts(const Topology& topology, const Chunked& chunked) {
+  if (chunked.routing.hosts() == topology.hosts()) return;
+  throw Error(fmt::format("{}: a routing of {} hosts; expected {}", topology.name(), chunked.routing.hosts(),
+                          topology.hosts()));
 }
 
 std::vector<Route> routes_of(const Routing& routing, std::span<const std::int32_t> layers) {
@@ -85,17 +158,37 @@ std::vector<Route> routes_of(const Routing& routing, std::span<const std::int32_
 
 Schedule routed_alltoall(std::string name, const Topology& topology, const Chunked& chunked,
                          std::span<const std::int32_t> layers) {
-  if (chunked.routing.hosts() != topology.hosts())
-    throw Error(fmt::format("{}: a routing of {} hosts; expected {}", topology.name(), chunked.routing.hosts(),
-                            topology.hosts()));
+  require_hosts(topology, chunked);
   const Shape shape{Collective::alltoall, topology.hosts(), chunked.chunks, 0};
   const PairIndex pairs(chunked.routing);
+  std::vector<LanePath> paths;
+  const auto paths_of = [&](Rank source, Rank target) -> const std::vector<LanePath>& {
+    paths.clear();
+    for (std::size_t path = pairs.first(source, target); path < pairs.end(source, target); ++path)
+      paths.push_back({path, static_cast<Lane>(paths.size()), chunks_of(chunked, path)});
+    return paths;
+  };
   Schedule schedule =
-      schedule_of(std::move(name), shape, [&](Rank rank) { return routed_program(shape, rank, chunked, pairs); });
+      schedule_of(std::move(name), shape, [&](Rank rank) { return routed_program(shape, rank, paths_of); });
   schedule.routes = routes_of(chunked.routing, layers);
   schedule.topology = fingerprint(topology);
   schedule.topology_name = topology.name();
   return schedule;
+}
+
+SectionedSchedule routed_sections(std::string name, const Topology& topology, Chunked chunked, LayerMethod layers) {
+  require_hosts(topology, chunked);
+  const auto paths = std::make_shared<const RoutedPaths>(topology, std::move(chunked), layers);
+  SectionedSchedule sections;
+  sections.facts.name = std::move(name);
+  sections.facts.shape = paths->shape();
+  sections.facts.topology = fingerprint(topology);
+  sections.facts.topology_name = topology.name();
+  sections.steps = topology.hosts() > 1 ? 1 : 0;
+  sections.has_routes = topology.hosts() > 1;
+  sections.program = [paths](Rank rank) { return paths->program(rank); };
+  sections.routes = [paths](Rank source) { return paths->routes(source); };
+  return sections;
 }
 
 std::vector<std::int32_t> layers_of(const Topology& topology, const Routing& routing, LayerMethod method) {

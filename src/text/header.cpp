@@ -14,7 +14,13 @@ namespace colltopo::text {
 
 namespace {
 
-constexpr std::string_view k_first_line = "topo-schedule 1";
+constexpr std::string_view first_line(Form form) {
+  return form == Form::text ? "topo-schedule 1" : "topo-schedule-binary 1";
+}
+
+std::int32_t sections_of(const Shape& shape, bool routes, Form form) {
+  return shape.ranks + (!routes ? 0 : form == Form::text ? 1 : shape.ranks);
+}
 
 // The words of a `proof` line.
 struct Proved {
@@ -176,12 +182,14 @@ void require_writable(const ScheduleHeader& header) {
 
 }  // namespace
 
-Head read_head(Lines& lines) {
+Head read_head(Lines& lines, Form form) {
   Head head;
+  head.form = form;
   ScheduleHeader& header = head.header;
   Shape& shape = header.shape;
-  const std::string_view first = lines.next_or_stranger("topo-schedule ", k_first_line);
-  if (first != k_first_line) throw lines.error(fmt::format("{}, expected \"{}\"", shown(first), k_first_line));
+  const std::string_view expected = first_line(form);
+  const std::string_view first = lines.next_or_stranger(expected.substr(0, expected.find(' ') + 1), expected);
+  if (first != expected) throw lines.error(fmt::format("{}, expected \"{}\"", shown(first), expected));
   header.name = free_text(lines, lines.next("name"), "name");
 
   Words words(lines, lines.next("collective"));
@@ -193,7 +201,8 @@ Head read_head(Lines& lines) {
   }
   shape.collective = *collective_named(collective);
   words.end();
-  shape.ranks = number_line(lines, "ranks", 1, k_most_chunks);
+  constexpr Rank k_most_binary = 1 << 22;  // as of a symmetric file: every rank has an entry in memory
+  shape.ranks = number_line(lines, "ranks", 1, form == Form::binary ? k_most_binary : k_most_chunks);
   shape.chunks = number_line(lines, "chunks", 1, k_most_chunks / shape.ranks);
   if (rooted(shape.collective)) shape.root = number_line(lines, "root", 0, shape.ranks - 1);
   header.steps = number_line(lines, "steps", 0, std::numeric_limits<Step>::max());
@@ -218,11 +227,16 @@ Head read_head(Lines& lines) {
     line = lines.next(k_expected);
   }
   Words last(lines, line);
+  if (form == Form::binary && !last.next_is("sections"))
+    throw lines.error(fmt::format("{}, expected \"sections\": only these are written in binary", shown(line)));
   if (last.takes("generate")) {
     read_generate(last, header);
     if (const std::string fault = generate_fault(header); !fault.empty()) throw lines.error(fault);
   } else if (last.takes("sections")) {
-    head.sections = last.number("sections", shape.ranks, shape.ranks + 1);
+    const std::int32_t with_routes = sections_of(shape, true, form);
+    head.sections = last.number("sections", shape.ranks, with_routes);
+    if (head.sections != shape.ranks && head.sections != with_routes)
+      throw lines.error(fmt::format("{} sections, expected {} or {}", head.sections, shape.ranks, with_routes));
     last.end();
   } else if (last.takes("orbits")) {
     if (shape.collective != Collective::alltoall)
@@ -243,10 +257,10 @@ Head read_head(Lines& lines) {
   return head;
 }
 
-void write_head(SealedLines& out, const ScheduleHeader& header, bool routes) {
+void write_head(SealedLines& out, const ScheduleHeader& header, bool routes, Form form) {
   require_writable(header);
   const Shape& shape = header.shape;
-  out.line(k_first_line);
+  out.line(first_line(form));
   out.line(header.name.empty() ? "name" : "name " + header.name);
   out.line(fmt::format("collective {}", name(shape.collective)));
   out.line(fmt::format("ranks {}", shape.ranks));
@@ -265,7 +279,7 @@ void write_head(SealedLines& out, const ScheduleHeader& header, bool routes) {
   if (header.orbits > 0)
     out.line(fmt::format("orbits {}", header.orbits));
   else if (header.algorithm.empty())
-    out.line(fmt::format("sections {}", shape.ranks + (routes ? 1 : 0)));
+    out.line(fmt::format("sections {}", sections_of(shape, routes, form)));
   else
     out.line(generate_line(header));
 }

@@ -11,11 +11,15 @@ namespace colltopo::text {
 
 inline constexpr std::int32_t k_most_chunks = 1 << 30;  // in a buffer, and in the runs of an op
 
+/// What follows the header: lines, or sections that are not text (binary.h).
+enum class Form : std::uint8_t { text, binary };
+
 /// A header as it stands in a file.
 struct Head {
   ScheduleHeader header;
-  // One per rank, and one more when there are routes; none when parametric; when symmetric the generators, then
-  // targets of every orbit, then paths of every orbit.
+  Form form = Form::text;
+  // One per rank, and one more when there are routes (binary: one more for each rank); none when parametric; when
+  // symmetric the generators, then targets of every orbit, then paths of every orbit.
   std::int32_t sections = 0;
   std::int64_t steps_line = 0;     // line number
   std::int64_t programs_line = 0;  // of `sections` or `generate`, the header's last line
@@ -26,9 +30,9 @@ struct Head {
   bool has_routes() const { return !symmetric() && sections > header.shape.ranks; }
 };
 
-Head read_head(Lines& lines);
-/// `routes`: a section of routes will follow.
-void write_head(SealedLines& out, const ScheduleHeader& header, bool routes);
+Head read_head(Lines& lines, Form form = Form::text);
+/// `routes`: sections of routes will follow.
+void write_head(SealedLines& out, const ScheduleHeader& header, bool routes, Form form = Form::text);
 
 /// One rank's program by the algorithm of the `generate` line.
 Program generated(const Head& head, const std::string& file, Rank rank);

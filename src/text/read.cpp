@@ -8,9 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <istream>
+#include <optional>
+#include <sstream>
 #include <system_error>
 
 #include "colltopo/error.h"
+#include "text/binary.h"
 #include "text/ends.h"
 #include "text/section.h"
 #include "text/symmetry.h"
@@ -285,22 +288,76 @@ class Parts {
 
 }  // namespace
 
+namespace {
+
+bool begins_binary(std::istream& in) {
+  std::string beginning(32, '\0');
+  in.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+  beginning.resize(static_cast<std::size_t>(in.gcount()));
+  in.clear();
+  in.seekg(0);
+  return is_binary(beginning);
+}
+
+SectionedSchedule sections_of(BinaryFile& file) {
+  const ScheduleHeader& header = file.head().header;
+  SectionedSchedule sections;
+  sections.facts = {header.name,  header.shape,         {},          {}, header.topology,
+                    header.bound, header.topology_name, header.proof};
+  sections.steps = header.steps;
+  sections.has_routes = file.has_routes();
+  sections.program = [&file](Rank rank) { return file.program(rank); };
+  sections.routes = [&file](Rank source) { return file.routes(source); };
+  return sections;
+}
+
+Schedule read_binary(std::istream& in, const std::string& file) {
+  BinaryFile binary(in, file);
+  Schedule schedule = whole(sections_of(binary));
+  if (schedule.steps() != binary.head().header.steps) require_steps(binary.head(), schedule.steps(), file);
+  return schedule;
+}
+
+}  // namespace
+
+/// In one form or the other.
 struct ScheduleFile::Opened {
-  explicit Opened(const std::string& path) : in(opened(path)), parts(in, path, false) {}
-  std::ifstream in;
-  Parts parts;
+  Opened(const std::string& path, bool thorough) : file(opened(path)), in(file) { open(path, thorough); }
+  Opened(std::istream& stream, const std::string& name) : in(stream) { open(name, true); }
+
+  void open(const std::string& name, bool thorough) {
+    if (begins_binary(in))
+      binary.emplace(in, name);
+    else
+      parts.emplace(in, name, thorough);
+  }
+  const ScheduleHeader& header() const { return binary ? binary->head().header : parts->header(); }
+  Program program(Rank rank) { return binary ? binary->program(rank) : parts->program(rank); }
+
+  std::ifstream file;
+  std::istream& in;
+  std::optional<Parts> parts;
+  std::optional<BinaryFile> binary;
 };
 
-ScheduleFile::ScheduleFile(const std::string& path) : opened_(std::make_unique<Opened>(path)) {}
+ScheduleFile::ScheduleFile(const std::string& path) : opened_(std::make_unique<Opened>(path, false)) {}
 ScheduleFile::~ScheduleFile() = default;
 ScheduleFile::ScheduleFile(ScheduleFile&&) noexcept = default;
 ScheduleFile& ScheduleFile::operator=(ScheduleFile&&) noexcept = default;
 
-const ScheduleHeader& ScheduleFile::header() const { return opened_->parts.header(); }
-Program ScheduleFile::program(Rank rank) { return opened_->parts.program(rank); }
+const ScheduleHeader& ScheduleFile::header() const { return opened_->header(); }
+Program ScheduleFile::program(Rank rank) { return opened_->program(rank); }
+
+std::optional<SectionedSchedule> ScheduleFile::sections() {
+  if (!opened_->binary) return {};
+  return sections_of(*opened_->binary);
+}
 
 Schedule read_schedule(std::istream& in, const std::string& name_for_errors) {
-  return read_all(rest_of(in, name_for_errors), name_for_errors);
+  std::string contents = rest_of(in, name_for_errors);
+  if (!is_binary(contents)) return read_all(contents, name_for_errors);
+  std::istringstream again(std::move(contents));
+  return read_binary(again, name_for_errors);
 }
 
 Schedule read_schedule(const std::string& path) {
@@ -318,7 +375,7 @@ SymmetricSchedule read_symmetric(const std::string& path) {
 }
 
 ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors) {
-  return Parts(in, name_for_errors, true).header();
+  return ScheduleFile::Opened(in, name_for_errors).header();
 }
 
 ScheduleHeader read_header(const std::string& path) {
@@ -327,12 +384,20 @@ ScheduleHeader read_header(const std::string& path) {
 }
 
 Program read_program(std::istream& in, const std::string& name_for_errors, Rank rank) {
-  return Parts(in, name_for_errors, true).program(rank);
+  return ScheduleFile::Opened(in, name_for_errors).program(rank);
 }
 
 Program read_program(const std::string& path, Rank rank) {
   std::ifstream in = opened(path);
   return read_program(in, path, rank);
+}
+
+bool is_in_sections(const std::string& path) {
+  // What is read of a pipe is gone from it.
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return false;
+  std::ifstream in(path, std::ios::binary);
+  return in && begins_binary(in);
 }
 
 }  // namespace colltopo

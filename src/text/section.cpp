@@ -183,8 +183,9 @@ std::vector<Route> read_routes(Lines& lines, const Head& head) {
   return routes;
 }
 
+void write_routes_begin(SealedLines& out, std::size_t routes) { out.line(fmt::format("routes {}", routes)); }
+
 void write_routes(SealedLines& out, const std::vector<Route>& routes) {
-  out.line(fmt::format("routes {}", routes.size()));
   std::string line;
   for (const Route& route : routes) {
     line = fmt::format("route {} > {} lane {} layer {} links", route.source, route.target, route.lane, route.layer);

@@ -12,6 +12,8 @@ Program read_section(Lines& lines, const Head& head, Rank rank);
 void write_section(SealedLines& out, const Program& program);
 
 std::vector<Route> read_routes(Lines& lines, const Head& head);
+void write_routes_begin(SealedLines& out, std::size_t routes);
+/// Some of them, in order.
 void write_routes(SealedLines& out, const std::vector<Route>& routes);
 
 /// Empty when `route` may follow `before` (null: it is the first) in a schedule of this shape; otherwise why not.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
+#include "text/binary.h"
 #include "text/ends.h"
 #include "text/section.h"
 #include "text/symmetry.h"
@@ -13,21 +14,21 @@ namespace {
 
 using namespace text;
 
+void require_writable(const Program& program, const Shape& shape, Rank rank) {
+  if (program.rank() == rank && program.shape() == shape) return;
+  throw Error(fmt::format(
+      "schedule cannot be written: program {} is of rank {} or another shape, expected the schedule's shape "
+      "and rank {}",
+      rank, program.rank(), rank));
+}
+
 void require_writable(const Schedule& schedule) {
   if (schedule.programs.size() != static_cast<std::size_t>(schedule.shape.ranks)) {
     throw Error(fmt::format("schedule cannot be written: {} programs, expected {}, one per rank",
                             schedule.programs.size(), schedule.shape.ranks));
   }
   Rank rank = 0;
-  for (const Program& program : schedule.programs) {
-    if (program.rank() != rank || program.shape() != schedule.shape) {
-      throw Error(
-          fmt::format("schedule cannot be written: program {} is of rank {} or another shape, expected the "
-                      "schedule's shape and rank {}",
-                      rank, program.rank(), rank));
-    }
-    ++rank;
-  }
+  for (const Program& program : schedule.programs) require_writable(program, schedule.shape, rank++);
   const Route* before = nullptr;
   for (const Route& route : schedule.routes) {
     if (const std::string fault = route_fault(schedule.shape, before, route); !fault.empty()) {
@@ -88,27 +89,35 @@ void write_ends(SealedLines& out, const ScheduleHeader& header, Seal seal, std::
 
 void write_schedule(std::ostream& stream, const Schedule& schedule) {
   require_writable(schedule);
-  ScheduleHeader header;
-  header.name = schedule.name;
-  header.shape = schedule.shape;
-  header.steps = schedule.steps();
-  header.topology = schedule.topology;
-  header.topology_name = schedule.topology_name;
-  header.bound = schedule.bound;
-  header.proof = schedule.proof;
+  write_schedule(stream, sections_of(schedule));
+}
 
+void write_schedule(std::ostream& stream, const SectionedSchedule& schedule) {
+  const Shape& shape = schedule.facts.shape;
+  const ScheduleHeader header = header_of(schedule);
   SealedLines out(stream);
-  write_head(out, header, !schedule.routes.empty());
+  write_head(out, header, schedule.has_routes);
   const Seal seal = out.seal();
   const std::uint64_t header_bytes = out.bytes();
   std::vector<Place> places;
-  places.reserve(schedule.programs.size() + 1);
-  for (const Program& program : schedule.programs) {
+  places.reserve(static_cast<std::size_t>(shape.ranks) + 1);
+  for (Rank rank = 0; rank < shape.ranks; ++rank) {
+    const Program program = schedule.program(rank);
+    require_writable(program, shape, rank);
     places.push_back(placed(out, seal, [&] { write_section(out, program); }));
   }
-  if (!schedule.routes.empty()) places.push_back(placed(out, seal, [&] { write_routes(out, schedule.routes); }));
+  if (schedule.has_routes) {
+    std::size_t routes = 0;
+    for (Rank rank = 0; rank < shape.ranks; ++rank) routes += schedule.routes(rank).size();
+    places.push_back(placed(out, seal, [&] {
+      write_routes_begin(out, routes);
+      for (Rank rank = 0; rank < shape.ranks; ++rank) write_routes(out, schedule.routes(rank));
+    }));
+  }
   write_ends(out, header, seal, header_bytes, places);
 }
+
+void write_binary(std::ostream& out, const SectionedSchedule& schedule) { text::write_binary(out, schedule); }
 
 void write_parametric(std::ostream& stream, const ScheduleHeader& header) {
   if (header.algorithm.empty())

@@ -524,6 +524,30 @@ msccl() {
   expect 0 'too large for +MSCCL as it is public' convert large.sched --to msccl-xml -o large.xml
 }
 
+binary() {
+  "$colltopo" generate mcf kautz:16:3 -o text.sched >/dev/null
+  expect 0 'verified +yes' generate mcf kautz:16:3 --binary -o binary.sched
+  (($(stat -c %s binary.sched) * 5 < $(stat -c %s text.sched))) || fail 'the binary file is large'
+  expect 0 'valid: mcf is alltoall on 16 ranks' verify binary.sched --on kautz:16:3
+  expect 0 'format +text' convert binary.sched --to text -o again.sched
+  cmp text.sched again.sched || fail 'text, binary and text again differ'
+  expect 0 'format +binary' convert text.sched --to binary -o again.sched
+  cmp binary.sched again.sched || fail 'made and converted binary files differ'
+  for on in text binary; do
+    "$colltopo" routes $on.sched --host 3 >$on.routes
+    "$colltopo" cost $on.sched kautz:16:3 --bytes 1M >$on.cost
+  done
+  cmp text.routes binary.routes || fail 'routes of a host differ'
+  cmp text.cost binary.cost || fail 'costs differ'
+  expect 0 'valid' verify - <binary.sched
+  expect_json 'it["valid"] and it["properties"]["routes"] >= 240' verify binary.sched --on kautz:16:3
+  expect 1 'its routes are those of topology' verify binary.sched --on ring:16
+  head -c 700 binary.sched >cut.sched
+  expect_one_line 2 'cut.sched: byte 700: the file ends without its trailer, expected 32 bytes' verify cut.sched
+  expect_one_line 2 'cut.sched: byte 700: ' cost cut.sched kautz:16:3 --bytes 1K
+  expect_one_line 2 'a parametric file has no sections' generate tra ring:8 --parametric --binary -o x.sched
+}
+
 oneccl() {
   tra8
   expect 0 'format +oneccl-xml' convert tra.sched --to oneccl-xml -o tra.xml
