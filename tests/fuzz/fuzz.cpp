@@ -1,0 +1,302 @@
+// Mutated files for every reader. What a reader may do with one is take it or throw one Error of one line, soon.
+//
+//   colltopo-fuzz TARGET SECONDS [--only ITERATION] FILE...
+//
+// Iteration i of a target is the same everywhere, so that one which ends badly is run again by its number, which is
+// printed in any case.
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "colltopo/algorithms.h"
+#include "colltopo/error.h"
+#include "colltopo/formats.h"
+#include "colltopo/import.h"
+#include "colltopo/routed.h"
+#include "colltopo/text.h"
+#include "colltopo/verify_sections.h"
+#include "comm/constants.h"
+#include "comm/decisions.h"
+#include "comm/rules.h"
+#include "networks.h"
+#include "text/packed.h"
+#include "tuning/tuning.h"
+
+namespace {
+
+using namespace colltopo;
+
+struct Target {
+  const char* name;
+  std::vector<std::string> (*seeds)();  // besides the files
+  void (*read)(const std::string& input);
+};
+
+const Shape k_shape{Collective::alltoall, 6, 3, 0};
+
+SectionedSchedule routed() {
+  const Topology topology = random_network(2, 6, 2);
+  return routed_sections("routed", topology, chunked(topology, random_routing(topology, 1, 3), 3, 0),
+                         LayerMethod::lash);
+}
+
+std::string binary_of(const SectionedSchedule& schedule) {
+  std::ostringstream out;
+  write_binary(out, schedule);
+  return out.str();
+}
+
+std::vector<std::string> text_seeds() {
+  std::vector<std::string> seeds;
+  for (const char* name : {"direct", "tra", "ring", "binomial"})
+    if (const Algorithm* algorithm = algorithm_named(name)) {
+      const Shape shape{algorithm->collectives.front(), 5,
+                        algorithm->chunks({algorithm->collectives.front(), 5, 1, 0}, {}), 0};
+      std::ostringstream out;
+      if (algorithm->refusal(shape, {}).empty()) write_schedule(out, generate(*algorithm, shape, {}));
+      seeds.push_back(out.str());
+    }
+  std::ostringstream out;
+  write_schedule(out, routed());
+  seeds.push_back(out.str());
+  return seeds;
+}
+
+std::vector<std::string> no_seeds() { return {}; }
+
+/// A header may ask for programs of a million ranks, which is no fault of the reader.
+void read_whole(const std::string& input) {
+  constexpr Chunk k_most = 1 << 16;
+  std::istringstream in(input);
+  const Shape shape = read_header(in, "FILE").shape;
+  if (shape.ranks * shape.chunks > k_most) return;
+  in.clear();
+  in.seekg(0);
+  verify(read_schedule(in, "FILE"));
+}
+
+void read_resealed(const std::string& input) {
+  const std::string text = sealed(input);
+  std::istringstream in(text);
+  if (text.find("\norbits ") != std::string::npos)
+    read_symmetric(in, "FILE");
+  else
+    read_whole(text);
+}
+
+/// A file of this process, gone when it is no longer needed.
+class ScratchFile {
+ public:
+  ScratchFile() {
+    const char* const folder = std::getenv("TEST_TMPDIR");
+    path_ = std::string(folder != nullptr ? folder : "/tmp") + "/fuzz." + std::to_string(getpid());
+  }
+  ~ScratchFile() { std::remove(path_.c_str()); }
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string contents() const {
+    std::ifstream in(path_, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+ private:
+  std::string path_;
+};
+
+template <class Read>
+void read_by_file(const std::string& input, const Read& read) {
+  const ScratchFile file;
+  std::ofstream(file.path(), std::ios::binary) << input;
+  read(file.path());
+}
+
+std::vector<std::string> rules_seeds() {
+  return {R"({"rule_file_version": 3, "collectives": {
+    "alltoall": [{"comm_size_min": 4, "comm_size_max": 64, "comm_rank_distribution": "one-per-node", "rules": [
+      {"msg_size_max": 1024, "alg": "tra:radix=4"}, {"alg": "pairwise", "faninout": 0, "reqs": 0}]}],
+    "allreduce": [{"topology": "torus:4x4", "rules": [{"alg": "swing"}]}]}})"};
+}
+
+std::vector<std::string> constants_seeds() {
+  const ScratchFile file;
+  ConstantsRecord record;
+  record.hosts = {"a", "b"};
+  record.transport = transport_of_environment();
+  record.version = this_version();
+  for (const ConstantName& constant : constant_names()) record.constants[constant.name] = 1e-6;
+  record.alone = record.constants;
+  write_constants(file.path(), record);
+  return {file.contents()};
+}
+
+std::vector<std::string> decisions_seeds() {
+  const ScratchFile file;
+  Decisions decisions;
+  Outcome outcome;
+  outcome.key.to = 1024;
+  outcome.key.previous = "tuned";
+  outcome.winner = "tra:radix=2";
+  for (const char* name : {"tra:radix=2", "linear"}) outcome.times.push_back({name, 1e-6});
+  decisions.add(outcome);
+  outcome.key.collective = Collective::allreduce;
+  outcome.key.operation = 1;
+  outcome.winner = k_by_schedules;
+  decisions.add(outcome);
+  DecisionFile::add(file.path(), "8 ranks on 2 nodes", decisions);
+  return {file.contents()};
+}
+
+std::vector<std::string> tuned_seeds() {
+  std::vector<std::string> seeds;
+  const std::vector<tuning::Rule> rules = {{Collective::alltoall, 4, 15, 0, 511, "linear"},
+                                           {Collective::alltoall, 16, 64, 0, 4096, "pairwise"}};
+  for (const tuning::Dialect dialect : {tuning::Dialect::tuned, tuning::Dialect::tuned_json, tuning::Dialect::ucc})
+    seeds.push_back(tuning::written(rules, dialect));
+  return seeds;
+}
+
+const std::array k_targets = {
+    Target{"topology", no_seeds, [](const std::string& input) { import_topology(input, "FILE", ""); }},
+    Target{"text", text_seeds, read_whole},
+    Target{"resealed", text_seeds, read_resealed},
+    Target{"xml", no_seeds, [](const std::string& input) { verify(read_any_schedule(input, "FILE", "msccl-xml")); }},
+    Target{"binary", [] { return std::vector{binary_of(routed())}; }, read_whole},
+    Target{"section", [] { return std::vector{text::packed(routed().program(2))}; },
+           [](const std::string& input) { text::unpacked_program(input, k_shape, 2, 1); }},
+    Target{"routes", [] { return std::vector{text::packed(routed().routes(2), k_shape, 2)}; },
+           [](const std::string& input) { text::unpacked_routes(input, k_shape, 2); }},
+    Target{"rules", rules_seeds, [](const std::string& input) { read_by_file(input, Rules::read); }},
+    Target{"constants", constants_seeds, [](const std::string& input) { read_by_file(input, read_constants); }},
+    Target{"decisions", decisions_seeds, [](const std::string& input) { read_by_file(input, DecisionFile::read); }},
+    Target{"tuned", tuned_seeds, [](const std::string& input) { tuning::read_rules(input, "FILE"); }},
+};
+
+std::string mutated(const std::vector<std::string>& seeds, std::mt19937_64& random) {
+  const auto below = [&](std::size_t end) { return static_cast<std::size_t>(random() % end); };
+  constexpr std::array k_numbers = {"0",   "1",        "-1", "4294967296", "18446744073709551616", "1e308",
+                                    "nan", "99999999", ""};
+  std::string input = seeds[below(seeds.size())];
+  for (std::size_t left = 1 + below(4); left > 0 && !input.empty(); --left) {
+    const std::size_t at = below(input.size()), count = below(std::min<std::size_t>(input.size() - at, 40) + 1);
+    switch (below(7)) {
+      case 0:
+        input[at] = static_cast<char>(random());
+        break;
+      case 1:
+        input.erase(at, count);
+        break;
+      case 2:
+        input.insert(below(input.size()), input.substr(at, count));
+        break;
+      case 3: {  // a number becomes another
+        const std::size_t digit = std::min(input.find_first_of("0123456789", at), input.size());
+        const std::size_t end = std::min(input.find_first_not_of("0123456789", digit), input.size());
+        input.replace(digit, end - digit, k_numbers[below(k_numbers.size())]);
+        break;
+      }
+      case 4: {  // a line is lost or doubled
+        const std::size_t begin = input.rfind('\n', at) + 1, end = std::min(input.find('\n', at), input.size());
+        const std::string line = input.substr(begin, end - begin + 1);
+        if (below(2) == 0)
+          input.erase(begin, line.size());
+        else
+          input.insert(begin, line);
+        break;
+      }
+      case 5: {  // a piece of another seed
+        const std::string& other = seeds[below(seeds.size())];
+        if (!other.empty()) input.insert(at, other.substr(below(other.size()), below(60)));
+        break;
+      }
+      default:
+        input[at] = static_cast<char>(input[at] ^ (1 << below(8)));
+    }
+  }
+  return input;
+}
+
+volatile std::sig_atomic_t iteration_at_hand = 0;
+
+void say_where(int signal) {
+  std::array<char, 64> text{};
+  const int length = std::snprintf(text.data(), text.size(), "signal %d in iteration %d\n", signal,
+                                   static_cast<int>(iteration_at_hand));
+  if (length > 0 && write(2, text.data(), static_cast<std::size_t>(length)) < 0) _exit(3);
+  _exit(2);
+}
+
+/// Whether the reader did what it may.
+bool right(const Target& target, const std::string& input, int iteration, bool& taken) {
+  std::string fault;
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    target.read(input);
+    taken = true;
+  } catch (const Error& error) {
+    const std::string what = error.what();
+    if (what.empty() || what.find('\n') != std::string::npos) fault = "a message of other than one line: " + what;
+  } catch (const std::exception& error) {
+    fault = std::string("another exception than Error: ") + error.what();
+  }
+  constexpr std::chrono::seconds k_most{20};
+  if (std::chrono::steady_clock::now() - begin > k_most) fault = "more than 20 s";
+  if (!fault.empty()) std::fprintf(stderr, "%s, iteration %d: %s\n", target.name, iteration, fault.c_str());
+  return fault.empty();
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  if (count < 3) return std::fputs("colltopo-fuzz TARGET SECONDS [--only ITERATION] FILE...\n", stderr), 2;
+  const Target* target = nullptr;
+  for (const Target& known : k_targets)
+    if (std::strcmp(known.name, words[1]) == 0) target = &known;
+  if (target == nullptr) return std::fprintf(stderr, "%s: no such target\n", words[1]), 2;
+  int only = -1;
+  std::vector<std::string> seeds = target->seeds();
+  for (int i = 3; i < count; ++i) {
+    if (std::strcmp(words[i], "--only") == 0 && i + 1 < count) {
+      only = std::atoi(words[++i]);
+      continue;
+    }
+    std::ifstream in(words[i], std::ios::binary);
+    if (!in) return std::fprintf(stderr, "%s: cannot be read\n", words[i]), 2;
+    seeds.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  if (seeds.empty()) return std::fputs("no files; expected some to begin with\n", stderr), 2;
+  // A reader that believes a number and asks for that much memory shall fail, not the machine.
+  constexpr rlim_t k_memory = rlim_t{4} << 30;
+  const rlimit memory{k_memory, k_memory};
+  if (std::getenv("COLLTOPO_FUZZ_UNLIMITED") == nullptr) setrlimit(RLIMIT_AS, &memory);
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGILL}) std::signal(signal, say_where);
+
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(words[2]));
+  int runs = 0, taken = 0;
+  for (int i = std::max(only, 0); only >= 0 ? i == only : std::chrono::steady_clock::now() < end; ++i, ++runs) {
+    iteration_at_hand = i;
+    std::mt19937_64 random(static_cast<std::uint64_t>(i));
+    const std::string input = mutated(seeds, random);
+    bool took = false;
+    if (!right(*target, input, i, took)) {
+      std::ofstream("fuzz.failed", std::ios::binary) << input;
+      return 1;
+    }
+    taken += took ? 1 : 0;
+  }
+  std::printf("%s: %d inputs, %d taken\n", target->name, runs, taken);
+  return 0;
+}
