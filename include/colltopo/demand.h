@@ -1,7 +1,7 @@
 // What every rank has for every other where that differs: the traffic of an alltoallv.
 //
-// The least time for it is a concurrent flow like that of the all-to-all (Basu et al., 3.1), with these demands in place
-// of 1: load of a link is the sum over pairs of bytes times the share of the pair's paths over it.
+// The least time for it is a concurrent flow like that of the all-to-all (Basu et al., 3.1), with these demands in
+// place of 1: load of a link is the sum over pairs of bytes times the share of the pair's paths over it.
 #pragma once
 
 #include <string>

@@ -66,7 +66,8 @@ void bound_of_demand(const DemandArguments& arguments, const Topology& topology,
   SynthesisOptions options = arguments.options;
   Progress progress(session);
   options.progress = [&](const FlowBound& bound) {
-    progress.show(fmt::format("bytes over a link between {:.9g} and {:.9g}: gap {:.3g}", bound.time_lower, bound.time, bound.gap()));
+    progress.show(fmt::format("bytes over a link between {:.9g} and {:.9g}: gap {:.3g}", bound.time_lower, bound.time,
+                              bound.gap()));
   };
   const auto began = std::chrono::steady_clock::now();
   const FlowBound bound = alltoallv_bound(topology, demand, options);
@@ -103,7 +104,8 @@ void cost_of_demand(const std::string& demand_file, const Schedule& schedule, co
   const double lower = bound.time_lower / unit_bandwidth(topology), best = bound.time / unit_bandwidth(topology);
   Report report;
   report_traffic(report, topology, demand);
-  report.add("name", schedule.name).add("time", busiest.seconds, fmt::format("{} by the schedule's shares", seconds_text(busiest.seconds)));
+  report.add("name", schedule.name)
+      .add("time", busiest.seconds, fmt::format("{} by the schedule's shares", seconds_text(busiest.seconds)));
   report_busiest(report, topology, busiest);
   report.add("time_lower_bound", lower, fmt::format("{}: nothing is faster", seconds_text(lower)))
       .add("time_of_flow", best, fmt::format("{} by shares made for this traffic", seconds_text(best)))

@@ -19,6 +19,7 @@ struct DemandArguments {
 };
 
 void bound_of_demand(const DemandArguments& arguments, const Topology& topology, Session& session);
-void cost_of_demand(const std::string& demand_file, const Schedule& schedule, const Topology& topology, const Session& session);
+void cost_of_demand(const std::string& demand_file, const Schedule& schedule, const Topology& topology,
+                    const Session& session);
 
 }  // namespace colltopo::cli

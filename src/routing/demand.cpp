@@ -76,8 +76,8 @@ class Reader {
   NodeId host_of(const std::string& word, NodeId first) const {
     NodeId host = 0;
     if (!parse_number(word, host) || host < first || host >= demand_.hosts() + first)
-      throw file_.error(lines_.number(), fmt::format("{}; expected a host, {} to {}", quoted(word), first,
-                                                     demand_.hosts() - 1 + first));
+      throw file_.error(lines_.number(),
+                        fmt::format("{}; expected a host, {} to {}", quoted(word), first, demand_.hosts() - 1 + first));
     return host - first;
   }
 
@@ -97,8 +97,8 @@ class Reader {
     const std::string kind = lower_case(header);
     if (kind.find("coordinate") == std::string::npos || kind.find("general") == std::string::npos ||
         (kind.find("real") == std::string::npos && kind.find("integer") == std::string::npos))
-      throw file_.error(1, fmt::format("{}; expected %%MatrixMarket matrix coordinate real (or integer) general",
-                                       quoted(header)));
+      throw file_.error(
+          1, fmt::format("{}; expected %%MatrixMarket matrix coordinate real (or integer) general", quoted(header)));
     bool sized = false;
     for (std::string_view line; next(line);) {
       if (line.starts_with('%')) continue;
@@ -122,14 +122,16 @@ class Reader {
     do {
       const std::vector<std::string> words = words_of(line);
       if (source == hosts || words.size() != hosts)
-        throw file_.error(lines_.number(), fmt::format("{} numbers in row {}; expected {} rows of {}, as the network has hosts",
-                                                       words.size(), source + 1, hosts, hosts));
+        throw file_.error(lines_.number(),
+                          fmt::format("{} numbers in row {}; expected {} rows of {}, as the network has hosts",
+                                      words.size(), source + 1, hosts, hosts));
       for (std::size_t target = 0; target < hosts; ++target)
         demand_.add(static_cast<NodeId>(source), static_cast<NodeId>(target), bytes_of(words[target]));
       ++source;
     } while (next(line));
     if (source < hosts)
-      throw file_.error(lines_.number(), fmt::format("ends after {} rows; expected {}, as the network has hosts", source, hosts));
+      throw file_.error(lines_.number(),
+                        fmt::format("ends after {} rows; expected {}, as the network has hosts", source, hosts));
   }
 
   TextFile file_;

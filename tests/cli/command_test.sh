@@ -660,7 +660,7 @@ usage() {
   expect 2 '' no-such-command
   expect 2 'ALGORITHM is required' generate
   expect 2 'TOPO is required' generate tra
-  expect 2 '--bytes is required' cost a ring:4
+  expect 2 'expected --bytes LIST, or --demand FILE' cost a ring:4
   expect 2 'not expected|extras' verify a --no-such-option
 }
 

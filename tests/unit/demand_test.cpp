@@ -29,7 +29,8 @@ TEST(Demand, is_read_from_a_matrix_from_entries_and_from_matrix_market) {
   const Demand entries =
       read_demand("source,target,bytes\n0,1,1\n0,2,2\n1,0,3\n1,2,4\n1,2,0.5\n2,0,5\n2,1,6\n", "entries", 3);
   const Demand market = read_demand(
-      "%%MatrixMarket matrix coordinate real general\n% made\n3 3 6\n1 2 1\n1 3 2\n2 1 3\n2 3 4.5\n3 1 5\n3 2 6\n", "mm", 3);
+      "%%MatrixMarket matrix coordinate real general\n% made\n3 3 6\n1 2 1\n1 3 2\n2 1 3\n2 3 4.5\n3 1 5\n3 2 6\n",
+      "mm", 3);
   for (NodeId source = 0; source < 3; ++source)
     for (NodeId target = 0; target < 3; ++target) {
       EXPECT_EQ(rows.bytes(source, target), entries.bytes(source, target));
@@ -55,8 +56,10 @@ TEST(Demand, that_cannot_be_read_is_named_with_its_line) {
   EXPECT_THAT(fault("0 nan 2\n"), HasSubstr("'nan'; expected bytes"));
   EXPECT_THAT(fault("source,target,bytes\n0,3,1\n"), HasSubstr("file:2: '3'; expected a host, 0 to 2"));
   EXPECT_THAT(fault("source,target,bytes\n0,1\n"), HasSubstr("2 fields; expected 3"));
-  EXPECT_THAT(fault("%%MatrixMarket matrix array real general\n"), HasSubstr("expected %%MatrixMarket matrix coordinate"));
-  EXPECT_THAT(fault("%%MatrixMarket matrix coordinate real general\n4 4 1\n1 2 3\n"), HasSubstr("expected 3 rows and columns"));
+  EXPECT_THAT(fault("%%MatrixMarket matrix array real general\n"),
+              HasSubstr("expected %%MatrixMarket matrix coordinate"));
+  EXPECT_THAT(fault("%%MatrixMarket matrix coordinate real general\n4 4 1\n1 2 3\n"),
+              HasSubstr("expected 3 rows and columns"));
   EXPECT_THAT(fault("0 0 0\n0 0 0\n0 0 7\n"), HasSubstr("no pair of hosts has bytes"));
 }
 
