@@ -125,8 +125,8 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
   own.same("different builds of colltopo", build_checksum());
   own.same(k_settings, checksum_of(settings_.canonical));
   own.same("different kinds of processors", static_cast<long long>(callbacks.architecture >> 2));
-  own.same("different topologies under ", found_out(own, [&] { return machine_checksum(settings_.topology); }),
-           settings_.topology);
+  const long long network = found_out(own, [&] { return machine_checksum(settings_.topology); });
+  own.same("different topologies under ", network, settings_.topology);
   own.same("different lists of hosts", checksum_of(fmt::format("{}", fmt::join(settings_.hosts, ","))));
   own.same("different sides of the network", checksum_of(settings_.dimensions));
   const long long rules = found_out(own, [&] {
@@ -140,7 +140,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
   std::size_t length = 0;
   const auto place_all = [&](Findings& findings) {
     places(findings);
-    kind_ = kind_of_communicator(node_of_, settings_.canonical, machine_checksum(settings_.topology));
+    kind_ = kind_of_communicator(node_of_, settings_.canonical, network);
     if (rank_ == 0) remembered = own_memory(callbacks, &unread);
     length_at = findings.largest(static_cast<long long>(remembered.size()));
   };
