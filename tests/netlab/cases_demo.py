@@ -1,7 +1,6 @@
 """Cases about scripts/demo: it shows what it promises, whoever runs it, and leaves nothing when it is ended on its way."""
 import json
 import os
-import pwd
 import shutil
 import signal
 import subprocess
@@ -9,21 +8,10 @@ import time
 import xml.dom.minidom
 
 from measures import wait_until
-from sandbox import TOP, Skip, assert_same, picture, processes
+from sandbox import TOP, Skip, as_nobody, assert_same, need_a_nobody, picture, processes
 
 DEMO = os.path.join(TOP, "scripts", "demo")
 FOLDER = "/tmp/netlab-demo"  # in the sandbox's own
-
-
-def _as_nobody():
-    os.setgroups([])
-    os.setgid(pwd.getpwnam("nobody").pw_gid)
-    os.setuid(pwd.getpwnam("nobody").pw_uid)
-
-
-def _need_a_nobody():
-    if subprocess.run([DEMO, "--help"], preexec_fn=_as_nobody, capture_output=True, check=False, cwd="/").returncode != 0:
-        raise Skip("nobody cannot read the source tree")
 
 
 def _start(folder, *options, **more):
@@ -66,14 +54,14 @@ def demo_as_nobody():
     """In a user namespace."""
     os.makedirs(FOLDER)
     os.chmod(FOLDER, 0o777)
-    _need_a_nobody()
-    _shown(FOLDER, preexec_fn=_as_nobody)
+    need_a_nobody(DEMO)
+    _shown(FOLDER, preexec_fn=as_nobody)
 
 
 def demo_ended_leaves_nothing():
-    _need_a_nobody()
+    need_a_nobody(DEMO)
     before = picture()
-    for number, user in ((signal.SIGKILL, None), (signal.SIGKILL, _as_nobody), (signal.SIGTERM, None), (signal.SIGINT, None)):
+    for number, user in ((signal.SIGKILL, None), (signal.SIGKILL, as_nobody), (signal.SIGTERM, None), (signal.SIGINT, None)):
         shutil.rmtree(FOLDER, ignore_errors=True)  # what one user wrote, another cannot write again
         os.makedirs(FOLDER)
         os.chmod(FOLDER, 0o777)

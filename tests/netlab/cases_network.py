@@ -1,13 +1,12 @@
 """Cases about the network itself: rates, delays, cuts, and that nothing is left of it. Asserts that fail say what was seen."""
 import json
 import os
-import pwd
 import signal
 import subprocess
 import time
 
 from measures import SEND, goodput, lane_address, link_counters, reaches, routes_of, wait_until
-from sandbox import CANNOT, NETLAB, Skip, assert_same, netlab, picture, processes, start
+from sandbox import CANNOT, NETLAB, as_nobody, assert_same, need_a_nobody, netlab, picture, processes, start
 
 
 def nothing_is_left():
@@ -158,18 +157,9 @@ def two_at_once():
 
 def box():
     """Without root: as nobody, who can read nothing of /run's."""
-    nobody = pwd.getpwnam("nobody").pw_uid
     command = f"{NETLAB} list; {NETLAB} run -- hostname"
-
-    def as_nobody():
-        os.setgroups([])
-        os.setgid(nobody)
-        os.setuid(nobody)
-
     before = picture()
-    readable = subprocess.run([NETLAB, "--help"], preexec_fn=as_nobody, capture_output=True, check=False, cwd="/")
-    if readable.returncode != 0:
-        raise Skip("nobody cannot read the source tree")
+    need_a_nobody(NETLAB)
     done = netlab("box", "ring:3", "--", "sh", "-c", command, preexec_fn=as_nobody, cwd="/")
     assert sorted(done.stdout.split()) == ["n0", "n1", "n2", "netlab", "ring:3", "up"], done.stdout
     netlab("box", "ring:3", "--", "sh", "-c", "exit 4", status=4, preexec_fn=as_nobody, cwd="/")

@@ -1,5 +1,6 @@
 """The place where a case runs, the program under test, and a picture of everything that could be left behind."""
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -63,6 +64,24 @@ def netlab(*arguments, timeout=60, status=0, **options):
     said = f"{' '.join(command)}: status {done.returncode}, expected {status}: {done.stdout}{done.stderr}"
     assert done.returncode == status, said
     return done
+
+
+def as_nobody():
+    """Before a program that is to run without root: somebody who can read nothing of /run's."""
+    user = pwd.getpwnam("nobody")
+    os.setgroups([])
+    os.setgid(user.pw_gid)
+    os.setuid(user.pw_uid)
+
+
+def need_a_nobody(program):
+    """Skips where nobody may not run it, as in a clone that only its owner can read."""
+    try:
+        readable = subprocess.run([program, "--help"], preexec_fn=as_nobody, capture_output=True, check=False, cwd="/").returncode == 0
+    except PermissionError:
+        readable = False
+    if not readable:
+        raise Skip("nobody cannot read the source tree")
 
 
 def start(*arguments, **options):
