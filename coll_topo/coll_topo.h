@@ -33,18 +33,30 @@ BEGIN_C_DECLS
 
 /* Those of them that do not block, in both forms. */
 #define MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(APPLY) \
-    APPLY(ialltoall)                               \
-    APPLY(alltoall_init)                           \
-    APPLY(iallgather)                              \
-    APPLY(allgather_init)                          \
-    APPLY(iallreduce)                              \
-    APPLY(allreduce_init)                          \
-    APPLY(ireduce_scatter)                         \
-    APPLY(reduce_scatter_init)                     \
-    APPLY(ireduce_scatter_block)                   \
-    APPLY(reduce_scatter_block_init)               \
-    APPLY(ibcast)                                  \
-    APPLY(bcast_init)                              \
+    MCA_COLL_TOPO_EACH_EVEN_REQUEST(APPLY)         \
+    MCA_COLL_TOPO_EACH_UNEVEN_REQUEST(APPLY)
+#define MCA_COLL_TOPO_EACH_UNEVEN_REQUEST(APPLY) \
+    APPLY(iallgatherv)                           \
+    APPLY(allgatherv_init)                       \
+    APPLY(igatherv)                              \
+    APPLY(gatherv_init)                          \
+    APPLY(iscatterv)                             \
+    APPLY(scatterv_init)                         \
+    APPLY(ialltoallv)                            \
+    APPLY(alltoallv_init) APPLY(ialltoallw) APPLY(alltoallw_init)
+#define MCA_COLL_TOPO_EACH_EVEN_REQUEST(APPLY) \
+    APPLY(ialltoall)                           \
+    APPLY(alltoall_init)                       \
+    APPLY(iallgather)                          \
+    APPLY(allgather_init)                      \
+    APPLY(iallreduce)                          \
+    APPLY(allreduce_init)                      \
+    APPLY(ireduce_scatter)                     \
+    APPLY(reduce_scatter_init)                 \
+    APPLY(ireduce_scatter_block)               \
+    APPLY(reduce_scatter_block_init)           \
+    APPLY(ibcast)                              \
+    APPLY(bcast_init)                          \
     APPLY(ireduce) APPLY(reduce_init) APPLY(igather) APPLY(gather_init) APPLY(iscatter) APPLY(scatter_init)
 
 typedef struct mca_coll_topo_previous_t {
@@ -75,6 +87,12 @@ typedef struct mca_coll_topo_wrong_t {
     size_t sizes; /* how many; 0: none */
 } mca_coll_topo_wrong_t;
 
+/* Requests that are over, each with an operation for more calls like its own. */
+typedef struct mca_coll_topo_kept_t {
+    struct mca_coll_topo_request_t *first;
+    int requests;
+} mca_coll_topo_kept_t;
+
 typedef struct mca_coll_topo_module_t {
     mca_coll_base_module_t super;
     colltopo_comm *collectives; /* NULL until the first call */
@@ -93,6 +111,7 @@ typedef struct mca_coll_topo_module_t {
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES][MCA_COLL_TOPO_DECLINED];
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
     mca_coll_topo_wrong_t wrong[COLLTOPO_COLLECTIVES];
+    mca_coll_topo_kept_t kept[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
@@ -289,7 +308,9 @@ int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mc
 /* Requests: what the component opens once, and the functions that a module offers. */
 int mca_coll_topo_open_requests(void);
 void mca_coll_topo_close_requests(void);
+void mca_coll_topo_drop_requests(mca_coll_topo_module_t *topo);
 void mca_coll_topo_offer_requests(mca_coll_base_module_t *module);
+void mca_coll_topo_offer_uneven_requests(mca_coll_base_module_t *module);
 
 /* Offers functions that touch an accelerator's memory by its own copies alone, in place of those above. */
 void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module);

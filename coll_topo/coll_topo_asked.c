@@ -107,6 +107,9 @@ static int mca_coll_topo_lay_out(mca_coll_topo_request_t *request)
     mca_coll_topo_asked_t *asked = &request->asked;
     const struct shell_side side = mca_coll_topo_side_of(request);
 
+    if (NULL != request->uneven) {
+        return mca_coll_topo_pack_uneven(request, &side);
+    }
     if (asked->is_reduction) {
         struct shell_reduction reduction;
         (void) mca_coll_topo_shell_reduction(&asked->reduction, &reduction, &asked->call);
@@ -125,6 +128,9 @@ static int mca_coll_topo_bring_home(mca_coll_topo_request_t *request)
     const struct shell_side side = mca_coll_topo_side_of(request);
     colltopo_call call = asked->call; /* of which nothing is wanted here */
 
+    if (NULL != request->uneven) {
+        return mca_coll_topo_unpack_uneven(request, &side);
+    }
     if (asked->is_reduction) {
         struct shell_reduction reduction;
         (void) mca_coll_topo_shell_reduction(&asked->reduction, &reduction, &call);
@@ -155,7 +161,7 @@ static int mca_coll_topo_stage_data(mca_coll_topo_request_t *request)
     return OMPI_SUCCESS;
 }
 
-int mca_coll_topo_begin(mca_coll_topo_request_t *request)
+int mca_coll_topo_begin(mca_coll_topo_request_t *request, bool *over)
 {
     int rc = OMPI_SUCCESS;
 
@@ -168,7 +174,7 @@ int mca_coll_topo_begin(mca_coll_topo_request_t *request)
         }
         request->is_laid_out = !has_device && !request->is_packed; /* for all starts */
     }
-    colltopo_begin(request->operation, &request->asked.call, request->tag);
+    *over = mca_coll_topo_begin_again(request);
     return OMPI_SUCCESS;
 }
 
@@ -225,6 +231,51 @@ void mca_coll_topo_drop_data(mca_coll_topo_request_t *request)
         OBJ_RELEASE(request->stand_in);
         request->stand_in = NULL;
     }
+}
+
+/* Holds on to what the call uses: users may free their handles at once. */
+void mca_coll_topo_hold(mca_coll_topo_request_t *request)
+{
+    if (NULL != request->uneven) {
+        return; /* holds what it needs */
+    }
+    const mca_coll_topo_asked_t *asked = &request->asked;
+    ompi_op_t *const op = asked->is_reduction ? asked->reduction.operation.op : NULL;
+    ompi_datatype_t *const types[2] = {asked->is_reduction ? asked->reduction.operation.dtype : asked->move.input.dtype,
+                                       asked->is_reduction ? NULL : asked->move.output.dtype};
+
+    for (int i = 0; i < 2; ++i) {
+        if (NULL != types[i] && !ompi_datatype_is_predefined(types[i])) {
+            OBJ_RETAIN(types[i]);
+            request->kept_types[i] = types[i];
+        }
+    }
+    if (NULL != op && !ompi_op_is_intrinsic(op)) {
+        OBJ_RETAIN(op);
+        request->kept_op = op;
+    }
+}
+
+void mca_coll_topo_let_go(mca_coll_topo_request_t *request)
+{
+    if (NULL != request->operation) {
+        colltopo_release(request->operation);
+        request->operation = NULL;
+    }
+    mca_coll_topo_drop_data(request);
+    for (int i = 0; i < 2; ++i) {
+        if (NULL != request->kept_types[i]) {
+            OBJ_RELEASE(request->kept_types[i]);
+            request->kept_types[i] = NULL;
+        }
+    }
+    if (NULL != request->kept_op) {
+        OBJ_RELEASE(request->kept_op);
+        request->kept_op = NULL;
+    }
+    free(request->counts);
+    request->counts = NULL;
+    mca_coll_topo_drop_uneven(request);
 }
 
 int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request)

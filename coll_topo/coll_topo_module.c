@@ -26,6 +26,7 @@ static void mca_coll_topo_construct(mca_coll_topo_module_t *module)
 /* Peers are not waited for: they may free theirs much later. */
 static void mca_coll_topo_destruct(mca_coll_topo_module_t *module)
 {
+    mca_coll_topo_drop_requests(module);
     colltopo_comm_free(module->collectives);
     free(module->counts);
     free(module->sizes);

@@ -1,7 +1,7 @@
 /* Requests of calls that do not block: their life, from MPI's call to completion. */
 #include "ompi_config.h"
 
-#include "coll_topo_requests.h"
+#include "coll_topo_kept.h"
 
 #include <stdlib.h>
 
@@ -30,48 +30,6 @@ static void mca_coll_topo_request_construct(mca_coll_topo_request_t *request)
 
 OBJ_CLASS_INSTANCE(mca_coll_topo_request_t, ompi_coll_base_nbc_request_t, mca_coll_topo_request_construct, NULL);
 
-/* Holds on to what the call uses: users may free their handles at once. */
-static void mca_coll_topo_keep(mca_coll_topo_request_t *request)
-{
-    const mca_coll_topo_asked_t *asked = &request->asked;
-    ompi_op_t *const op = asked->is_reduction ? asked->reduction.operation.op : NULL;
-    ompi_datatype_t *const types[2] = {asked->is_reduction ? asked->reduction.operation.dtype : asked->move.input.dtype,
-                                       asked->is_reduction ? NULL : asked->move.output.dtype};
-
-    for (int i = 0; i < 2; ++i) {
-        if (NULL != types[i] && !ompi_datatype_is_predefined(types[i])) {
-            OBJ_RETAIN(types[i]);
-            request->kept_types[i] = types[i];
-        }
-    }
-    if (NULL != op && !ompi_op_is_intrinsic(op)) {
-        OBJ_RETAIN(op);
-        request->kept_op = op;
-    }
-}
-
-/* Lets go of everything but the communicator, whose last use this may be. */
-static void mca_coll_topo_let_go(mca_coll_topo_request_t *request)
-{
-    if (NULL != request->operation) {
-        colltopo_release(request->operation);
-        request->operation = NULL;
-    }
-    mca_coll_topo_drop_data(request);
-    for (int i = 0; i < 2; ++i) {
-        if (NULL != request->kept_types[i]) {
-            OBJ_RELEASE(request->kept_types[i]);
-            request->kept_types[i] = NULL;
-        }
-    }
-    if (NULL != request->kept_op) {
-        OBJ_RELEASE(request->kept_op);
-        request->kept_op = NULL;
-    }
-    free(request->counts);
-    request->counts = NULL;
-}
-
 static mca_coll_topo_request_t *mca_coll_topo_new_request(mca_coll_topo_module_t *topo,
                                                           const mca_coll_topo_kind_t *kind,
                                                           const mca_coll_topo_arguments_t *arguments, bool persistent)
@@ -82,6 +40,7 @@ static mca_coll_topo_request_t *mca_coll_topo_new_request(mca_coll_topo_module_t
         return NULL;
     }
     OMPI_REQUEST_INIT(&request->super.super, persistent);
+    request->super.super.req_free = mca_coll_topo_request_free; /* MPI's functions may have put their own before it */
     request->super.super.req_mpi_object.comm = topo->comm;
     request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
     request->super.super.req_f_to_c_index = MPI_UNDEFINED;
@@ -90,27 +49,27 @@ static mca_coll_topo_request_t *mca_coll_topo_new_request(mca_coll_topo_module_t
     request->kind = kind;
     request->arguments = *arguments;
     request->tag = 1;
+    request->is_new = true;
+    request->is_fit = false;
     request->was_freed = false;
     request->is_under_way = false;
+    request->awaited = NULL;
     request->stage = MCA_COLL_TOPO_WAITS;
     request->rc = OMPI_SUCCESS;
     OBJ_RETAIN(topo->comm);
     return request;
 }
 
-static void mca_coll_topo_return(mca_coll_topo_request_t *request)
-{
-    OMPI_REQUEST_FINI(&request->super.super);
-    mca_coll_topo_keep_idle(request);
-}
-
-/* Nobody wants it any more, and it is not under way. */
+/* Nobody wants it any more, and it is not under way. This may be the last use of its communicator. */
 static void mca_coll_topo_discard(mca_coll_topo_request_t *request)
 {
     ompi_communicator_t *comm = request->comm;
 
-    mca_coll_topo_let_go(request);
-    mca_coll_topo_return(request);
+    OMPI_REQUEST_FINI(&request->super.super);
+    if (!mca_coll_topo_keep_request(request)) {
+        mca_coll_topo_let_go(request);
+        mca_coll_topo_keep_idle(request);
+    }
     OBJ_RELEASE(comm);
 }
 
@@ -118,50 +77,53 @@ static void mca_coll_topo_discard(mca_coll_topo_request_t *request)
 static int mca_coll_topo_request_free(ompi_request_t **handle)
 {
     mca_coll_topo_request_t *request = (mca_coll_topo_request_t *) *handle;
-    const bool later = mca_coll_topo_free_later(request);
 
     *handle = MPI_REQUEST_NULL;
-    if (later) {
-        return OMPI_SUCCESS;
-    }
-    if (request->super.super.req_persistent) {
+    if (!mca_coll_topo_free_later(request)) {
         mca_coll_topo_discard(request);
-    } else {
-        mca_coll_topo_return(request);
     }
     return OMPI_SUCCESS;
 }
 
-/* The request is in no list. */
+/* Without threads nobody can have put something else there meanwhile. */
+static inline void mca_coll_topo_signal(ompi_request_t *request)
+{
+    if (OPAL_LIKELY(!opal_using_threads() && NULL == request->req_complete_cb
+                    && REQUEST_PENDING == request->req_complete)) {
+        request->req_complete = REQUEST_COMPLETED;
+    } else {
+        (void) ompi_request_complete(request, true);
+    }
+}
+
+/* The request is in no list. What it holds it has until the user has seen the end. */
 void mca_coll_topo_complete(mca_coll_topo_request_t *request)
 {
-    const bool persistent = request->super.super.req_persistent;
-    ompi_communicator_t *comm = request->comm;
     int rc = request->rc;
     bool was_freed;
 
-    if (MCA_COLL_TOPO_RUNS == request->stage) {
+    if (OPAL_LIKELY(MCA_COLL_TOPO_RUNS == request->stage)) {
         rc = mca_coll_topo_end(request);
     } else if (MCA_COLL_TOPO_PASSED == request->stage) {
         rc = request->passed->req_status.MPI_ERROR;
         (void) ompi_request_free(&request->passed);
     }
     request->super.super.req_status.MPI_ERROR = rc;
-    if (!persistent) {
-        mca_coll_topo_let_go(request);
-    }
     was_freed = mca_coll_topo_is_back(request);
-    (void) ompi_request_complete(&request->super.super, true); /* after this it may be gone */
-    if (persistent) {
-        if (was_freed) {
-            mca_coll_topo_discard(request);
-        }
-        return;
+    mca_coll_topo_signal(&request->super.super); /* after this it may be gone, unless it was freed */
+    if (OPAL_UNLIKELY(was_freed)) {
+        mca_coll_topo_discard(request);
     }
-    if (was_freed) {
-        mca_coll_topo_return(request);
-    }
-    OBJ_RELEASE(comm);
+}
+
+static bool mca_coll_topo_move_operation_on(mca_coll_topo_request_t *request)
+{
+    bool over;
+
+    opal_atomic_rmb();
+    over = 0 != colltopo_progress(request->operation);
+    request->awaited = over ? NULL : (ompi_request_t *) colltopo_awaited(request->operation);
+    return over;
 }
 
 /* Whether the request is over. */
@@ -172,8 +134,7 @@ bool mca_coll_topo_move_on(mca_coll_topo_request_t *request)
     }
     switch (request->stage) {
     case MCA_COLL_TOPO_RUNS:
-        opal_atomic_rmb();
-        return 0 != colltopo_progress(request->operation);
+        return mca_coll_topo_move_operation_on(request);
     case MCA_COLL_TOPO_PASSED:
         opal_atomic_rmb();
         return REQUEST_COMPLETE(request->passed);
@@ -200,6 +161,7 @@ static void mca_coll_topo_set_stage(mca_coll_topo_request_t *request, mca_coll_t
 static void mca_coll_topo_take_turn(void *context)
 {
     mca_coll_topo_request_t *request = (mca_coll_topo_request_t *) context;
+    bool over;
     int rc = mca_coll_topo_prepare(request, true);
 
     if (request->super.super.req_persistent) {
@@ -214,7 +176,7 @@ static void mca_coll_topo_take_turn(void *context)
             return;
         }
     } else if (OMPI_SUCCESS == rc) {
-        rc = mca_coll_topo_begin(request);
+        rc = mca_coll_topo_begin(request, &over); /* whoever looks next sees it */
         if (OMPI_SUCCESS == rc) {
             mca_coll_topo_set_stage(request, MCA_COLL_TOPO_RUNS);
             return;
@@ -245,22 +207,51 @@ static int mca_coll_topo_look_up(mca_coll_topo_request_t *request)
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc || 0 == request->asked.bytes)) {
         return rc;
     }
-    mca_coll_topo_keep(request);
-    return mca_coll_topo_prepare(request, false);
+    mca_coll_topo_hold(request);
+    rc = mca_coll_topo_prepare(request, false);
+    if (OMPI_SUCCESS == rc) {
+        request->is_new = false;
+        request->turns_taken = colltopo_turns_taken(request->topo->collectives);
+    }
+    return rc;
 }
 
-/* Begins with an operation at hand. */
-static inline void mca_coll_topo_run_off(mca_coll_topo_request_t *request)
+static inline void mca_coll_topo_set_going(mca_coll_topo_request_t *request, bool over)
 {
-    const int rc = mca_coll_topo_begin(request);
-
-    request->rc = rc;
-    request->stage = OMPI_SUCCESS == rc ? MCA_COLL_TOPO_RUNS : MCA_COLL_TOPO_OVER;
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc) || 0 != colltopo_progress(request->operation)) {
+    request->is_under_way = true;
+    if (OPAL_UNLIKELY(over)) {
         mca_coll_topo_complete(request);
     } else {
         mca_coll_topo_send_off(request);
     }
+}
+
+/* Begins with an operation at hand. */
+static void mca_coll_topo_run_off(mca_coll_topo_request_t *request)
+{
+    bool over = true;
+
+    request->rc = mca_coll_topo_begin(request, &over);
+    request->stage = OMPI_SUCCESS == request->rc ? MCA_COLL_TOPO_RUNS : MCA_COLL_TOPO_OVER;
+    mca_coll_topo_set_going(request, over);
+}
+
+/* Messages first: what else there is to write is written while they are on their way. */
+static void mca_coll_topo_run_again(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *arguments)
+{
+    colltopo_call *call = &request->asked.call;
+    ompi_request_t *super = &request->super.super;
+    bool over;
+
+    call->input = NULL == call->input ? NULL : arguments->sbuf;
+    call->output = NULL == call->output ? NULL : arguments->rbuf;
+    request->tag = ompi_coll_base_nbc_reserve_tags(request->comm, 1);
+    over = mca_coll_topo_begin_again(request);
+    OBJ_RETAIN(request->comm);
+    super->req_complete = REQUEST_PENDING;
+    super->req_state = OMPI_REQUEST_ACTIVE;
+    super->req_status.MPI_ERROR = MPI_SUCCESS;
+    mca_coll_topo_set_going(request, over);
 }
 
 int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo_kind_t *kind,
@@ -272,6 +263,12 @@ int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo
 
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
+    }
+    request = mca_coll_topo_kept_request(topo, kind, arguments);
+    if (OPAL_LIKELY(NULL != request)) {
+        mca_coll_topo_run_again(request, arguments);
+        *handle = &request->super.super;
+        return OMPI_SUCCESS;
     }
     request = mca_coll_topo_new_request(topo, kind, arguments, false);
     if (OPAL_UNLIKELY(NULL == request)) {
@@ -290,9 +287,9 @@ int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo
     }
     mca_coll_topo_reserve_tag(request);
     request->super.super.req_state = OMPI_REQUEST_ACTIVE;
-    request->is_under_way = true;
     *handle = &request->super.super;
     if (COLLTOPO_UNKNOWN == rc) {
+        request->is_under_way = true;
         mca_coll_topo_queue(request);
         mca_coll_topo_send_off(request);
     } else {
@@ -351,11 +348,17 @@ static int mca_coll_topo_request_start(size_t count, ompi_request_t **requests)
         mca_coll_topo_request_t *request = (mca_coll_topo_request_t *) requests[i];
         ompi_request_t *super = &request->super.super;
 
+        const bool at_once = OPAL_LIKELY(request->is_laid_out);
+        const bool over = at_once && mca_coll_topo_begin_again(request); /* messages first */
+
         super->req_complete = REQUEST_PENDING;
         super->req_state = OMPI_REQUEST_ACTIVE;
         super->req_status.MPI_ERROR = MPI_SUCCESS;
-        request->is_under_way = true;
-        mca_coll_topo_run_off(request);
+        if (at_once) {
+            mca_coll_topo_set_going(request, over);
+        } else {
+            mca_coll_topo_run_off(request);
+        }
     }
     return OMPI_SUCCESS;
 }

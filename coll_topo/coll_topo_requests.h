@@ -21,10 +21,13 @@ typedef struct mca_coll_topo_arguments_t {
     ompi_datatype_t *sdtype, *rdtype; /* reductions: both the same */
     ompi_op_t *op;
     int root;
-    mca_coll_topo_counts_t rcounts;
+    mca_coll_topo_counts_t scounts, rcounts; /* reduce_scatter, and the calls that end in v or w */
+    mca_coll_topo_displs_t sdispls, rdispls;
+    ompi_datatype_t *const *sdtypes, *const *rdtypes; /* alltoallw */
 } mca_coll_topo_arguments_t;
 
 typedef struct mca_coll_topo_request_t mca_coll_topo_request_t;
+typedef struct mca_coll_topo_uneven_t mca_coll_topo_uneven_t;
 
 /* What one function of MPI does with them. */
 typedef struct mca_coll_topo_kind_t {
@@ -61,15 +64,20 @@ struct mca_coll_topo_request_t {
     const mca_coll_topo_kind_t *kind;
     mca_coll_topo_arguments_t arguments;
     mca_coll_topo_asked_t asked;
-    size_t *counts; /* reduce_scatter's, one per rank */
-    int tag;        /* 1: none reserved yet */
+    size_t *counts;                 /* reduce_scatter's, one per rank */
+    mca_coll_topo_uneven_t *uneven; /* of a call whose blocks have sizes of their own; NULL: of another */
+    int tag;                        /* 1: none reserved yet */
     volatile int stage;
+    unsigned turns_taken; /* when its operation was given out of turn, or is_new */
+    bool is_new;
+    bool is_fit;       /* to be kept for calls like its own */
     bool is_laid_out;  /* the call's pointers hold for every start */
     bool is_packed;    /* they point into `memory` */
     bool is_under_way; /* under the lock */
     bool was_freed;    /* while under way */
     int rc;            /* MPI's code, of a call that did not begin */
     colltopo_operation *operation;
+    ompi_request_t *awaited; /* a message without which there is nothing to do; NULL: none is known */
     ompi_request_t *passed;
     struct mca_coll_topo_stand_in_t *stand_in; /* what was passed on late has for its communicator */
     colltopo_turn turn;
@@ -88,27 +96,37 @@ int mca_coll_topo_init_call(mca_coll_base_module_t *module, const mca_coll_topo_
                             const mca_coll_topo_arguments_t *arguments, struct ompi_info_t *info,
                             ompi_request_t **request);
 
-/* Requests that nobody uses. */
-mca_coll_topo_request_t *mca_coll_topo_idle_request(void);
-void mca_coll_topo_keep_idle(mca_coll_topo_request_t *request);
+/* Nothing is under way any more, and nothing will be. */
+void mca_coll_topo_stop_looking(void);
 /* The request, with is_under_way set, is looked at from now on, and completed by whoever makes progress. */
 void mca_coll_topo_send_off(mca_coll_topo_request_t *request);
-/* Notes that the user has freed it; true: it is under way, and goes when it is back. */
-bool mca_coll_topo_free_later(mca_coll_topo_request_t *request);
-/* It is under way no more; true: the user has freed it. */
-bool mca_coll_topo_is_back(mca_coll_topo_request_t *request);
 /* Whether the request is over; then it is taken out of the list and completed. */
 bool mca_coll_topo_move_on(mca_coll_topo_request_t *request);
 void mca_coll_topo_complete(mca_coll_topo_request_t *request);
 
-/* Data of a request. `prepare` decides where the operation's data lies, and may communicate in a turn alone; `begin`
- * fills that in and begins the operation; `end` brings results home. Codes are MPI's, or COLLTOPO_DECLINED and
- * COLLTOPO_UNKNOWN. */
+/* Data of a request. `hold` and `let_go` are about what it uses; `prepare` decides where the operation's data lies, and
+ * may communicate in a turn alone; `begin` fills that in and begins the operation, which is `over` perhaps;
+ * `begin_again` does that where the data needs nothing; `end` brings results home. Codes are MPI's, or
+ * COLLTOPO_DECLINED and COLLTOPO_UNKNOWN. */
 int mca_coll_topo_describe(mca_coll_topo_request_t *request);
+void mca_coll_topo_hold(mca_coll_topo_request_t *request);
+void mca_coll_topo_let_go(mca_coll_topo_request_t *request); /* of all but the communicator */
 int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn);
-int mca_coll_topo_begin(mca_coll_topo_request_t *request);
+int mca_coll_topo_begin(mca_coll_topo_request_t *request, bool *over);
 int mca_coll_topo_end(mca_coll_topo_request_t *request);
 void mca_coll_topo_drop_data(mca_coll_topo_request_t *request);
+/* The same where blocks have sizes of their own, in request->memory. */
+int mca_coll_topo_pack_uneven(mca_coll_topo_request_t *request, const struct shell_side *side);
+int mca_coll_topo_unpack_uneven(mca_coll_topo_request_t *request, const struct shell_side *side);
+void mca_coll_topo_drop_uneven(mca_coll_topo_request_t *request);
+
+static inline bool mca_coll_topo_begin_again(mca_coll_topo_request_t *request)
+{
+    const bool over = 0 != colltopo_begin(request->operation, &request->asked.call, request->tag);
+
+    request->awaited = over ? NULL : (ompi_request_t *) colltopo_awaited(request->operation);
+    return over;
+}
 
 /* Passes the call on with the tag that it has reserved, so that ranks whose former function reserves one itself agree
  * with this one. */

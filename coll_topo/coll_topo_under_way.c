@@ -6,16 +6,15 @@
  * ones come in by a list of their own. */
 #include "ompi_config.h"
 
-#include "coll_topo_requests.h"
+#include "coll_topo_kept.h"
 
 #include "opal/runtime/opal_progress.h"
 
 enum { MCA_COLL_TOPO_LOOKS = 64 }; /* at requests, in one go: with a thousand of them under way MPI_Test stays short */
 
 static struct {
-    opal_mutex_t lock; /* of what follows, and of the requests' is_under_way and was_freed */
+    /* With the lock of requests. */
     mca_coll_topo_request_t *incoming;
-    mca_coll_topo_request_t *free;
     bool is_registered;
     int is_looked_at; /* somebody moves them on */
     /* Whoever does has these to himself. */
@@ -25,68 +24,12 @@ static struct {
 
 static int mca_coll_topo_look(void);
 
-int mca_coll_topo_open_requests(void)
-{
-    OBJ_CONSTRUCT(&mca_coll_topo_under_way.lock, opal_mutex_t);
-    return OMPI_SUCCESS;
-}
-
-void mca_coll_topo_close_requests(void)
+void mca_coll_topo_stop_looking(void)
 {
     if (mca_coll_topo_under_way.is_registered) {
         (void) opal_progress_unregister(mca_coll_topo_look);
         mca_coll_topo_under_way.is_registered = false;
     }
-    while (NULL != mca_coll_topo_under_way.free) {
-        mca_coll_topo_request_t *request = mca_coll_topo_under_way.free;
-        mca_coll_topo_under_way.free = request->next;
-        OBJ_RELEASE(request);
-    }
-    OBJ_DESTRUCT(&mca_coll_topo_under_way.lock);
-}
-
-/* NULL: out of memory. */
-mca_coll_topo_request_t *mca_coll_topo_idle_request(void)
-{
-    mca_coll_topo_request_t *request;
-
-    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
-    request = mca_coll_topo_under_way.free;
-    if (NULL != request) {
-        mca_coll_topo_under_way.free = request->next;
-    }
-    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
-    return NULL == request ? OBJ_NEW(mca_coll_topo_request_t) : request;
-}
-
-void mca_coll_topo_keep_idle(mca_coll_topo_request_t *request)
-{
-    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
-    request->next = mca_coll_topo_under_way.free;
-    mca_coll_topo_under_way.free = request;
-    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
-}
-
-bool mca_coll_topo_free_later(mca_coll_topo_request_t *request)
-{
-    bool later;
-
-    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
-    later = request->is_under_way;
-    request->was_freed = true;
-    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
-    return later;
-}
-
-bool mca_coll_topo_is_back(mca_coll_topo_request_t *request)
-{
-    bool was_freed;
-
-    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
-    request->is_under_way = false;
-    was_freed = request->was_freed;
-    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
-    return was_freed;
 }
 
 static inline bool mca_coll_topo_enter(void)
@@ -138,21 +81,18 @@ static void mca_coll_topo_unlink(mca_coll_topo_request_t *request)
 }
 
 /* Those that came in meanwhile, in their order; with none at all, nothing is left to be called for. */
-static void mca_coll_topo_take_in(void)
+static __attribute__((noinline)) void mca_coll_topo_take_in(void)
 {
     mca_coll_topo_request_t *incoming, *in_order = NULL;
 
-    if (NULL == mca_coll_topo_under_way.incoming && NULL != mca_coll_topo_under_way.first) {
-        return;
-    }
-    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
+    OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
     incoming = mca_coll_topo_under_way.incoming;
     mca_coll_topo_under_way.incoming = NULL;
     if (NULL == incoming && NULL == mca_coll_topo_under_way.first && mca_coll_topo_under_way.is_registered) {
         (void) opal_progress_unregister(mca_coll_topo_look);
         mca_coll_topo_under_way.is_registered = false;
     }
-    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
     while (NULL != incoming) { /* the last to come is the first there */
         mca_coll_topo_request_t *next = incoming->next;
         incoming->next = in_order;
@@ -166,28 +106,56 @@ static void mca_coll_topo_take_in(void)
     }
 }
 
+/* One that waits for a message costs a look at that. */
+static inline bool mca_coll_topo_is_over(mca_coll_topo_request_t *request)
+{
+    return (NULL == request->awaited || REQUEST_COMPLETE(request->awaited)) && mca_coll_topo_move_on(request);
+}
+
+/* Whoever looks has entered. */
+static void mca_coll_topo_end_one(mca_coll_topo_request_t *request)
+{
+    mca_coll_topo_unlink(request);
+    mca_coll_topo_complete(request);
+}
+
+static __attribute__((noinline)) int mca_coll_topo_look_at_all(void)
+{
+    const mca_coll_topo_request_t *begin = mca_coll_topo_under_way.cursor;
+    int completed = 0;
+
+    for (int looks = 0; looks < MCA_COLL_TOPO_LOOKS && NULL != mca_coll_topo_under_way.cursor; ++looks) {
+        mca_coll_topo_request_t *request = mca_coll_topo_under_way.cursor;
+        mca_coll_topo_under_way.cursor = request->next;
+        if (mca_coll_topo_is_over(request)) {
+            begin = begin == request ? request->next : begin;
+            mca_coll_topo_end_one(request);
+            ++completed;
+        } else if (begin == mca_coll_topo_under_way.cursor) {
+            break; /* all have been looked at */
+        }
+    }
+    return completed;
+}
+
 /* What opal_progress calls. Messages that it sends may lead back here. */
 static int mca_coll_topo_look(void)
 {
-    const mca_coll_topo_request_t *begin;
+    mca_coll_topo_request_t *request;
     int completed = 0;
 
     if (!mca_coll_topo_enter()) {
         return 0;
     }
-    mca_coll_topo_take_in();
-    begin = mca_coll_topo_under_way.cursor;
-    for (int looks = 0; looks < MCA_COLL_TOPO_LOOKS && NULL != mca_coll_topo_under_way.cursor; ++looks) {
-        mca_coll_topo_request_t *request = mca_coll_topo_under_way.cursor;
-        mca_coll_topo_under_way.cursor = request->next;
-        if (mca_coll_topo_move_on(request)) {
-            begin = begin == request ? request->next : begin;
-            mca_coll_topo_unlink(request);
-            mca_coll_topo_complete(request);
-            ++completed;
-        } else if (begin == mca_coll_topo_under_way.cursor) {
-            break; /* all have been looked at */
-        }
+    if (OPAL_UNLIKELY(NULL != mca_coll_topo_under_way.incoming || NULL == mca_coll_topo_under_way.first)) {
+        mca_coll_topo_take_in();
+    }
+    request = mca_coll_topo_under_way.first;
+    if (OPAL_UNLIKELY(NULL != request && request->next != request)) {
+        completed = mca_coll_topo_look_at_all();
+    } else if (NULL != request && mca_coll_topo_is_over(request)) {
+        mca_coll_topo_end_one(request);
+        completed = 1;
     }
     mca_coll_topo_leave();
     return completed;
@@ -196,12 +164,17 @@ static int mca_coll_topo_look(void)
 /* The request is under way from now on, and whoever makes progress completes it. */
 void mca_coll_topo_send_off(mca_coll_topo_request_t *request)
 {
-    OPAL_THREAD_LOCK(&mca_coll_topo_under_way.lock);
-    request->next = mca_coll_topo_under_way.incoming;
-    mca_coll_topo_under_way.incoming = request;
+    OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
+    if (OPAL_LIKELY(!opal_using_threads() && 0 == mca_coll_topo_under_way.is_looked_at
+                    && NULL == mca_coll_topo_under_way.incoming)) {
+        mca_coll_topo_link(request);
+    } else {
+        request->next = mca_coll_topo_under_way.incoming;
+        mca_coll_topo_under_way.incoming = request;
+    }
     if (OPAL_UNLIKELY(!mca_coll_topo_under_way.is_registered)) {
         mca_coll_topo_under_way.is_registered = true;
         (void) opal_progress_register(mca_coll_topo_look);
     }
-    OPAL_THREAD_UNLOCK(&mca_coll_topo_under_way.lock);
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
 }

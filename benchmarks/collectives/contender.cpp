@@ -42,8 +42,6 @@ std::vector<std::string> parts_between_colons(const std::string& text) {
 Contender::Contender(const std::string& given, Kind kind, const std::string& pace) : name_(given) {
   const auto [text, form] = formed(given);
   form_ = form;
-  if (form != Form::blocking && name_of(kind).uneven)
-    throw std::invalid_argument(fmt::format("\"{}\": {} is measured blocking alone", given, name_of(kind).name));
   const bool is_file = text.starts_with("file:");
   std::vector<std::string> parts = is_file ? std::vector{text} : parts_between_colons(text);
   const std::string algorithm = parts.front();

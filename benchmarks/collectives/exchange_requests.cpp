@@ -1,14 +1,6 @@
 // The calls of an exchange that do not block.
 #include "exchange.h"
-// After mpi.h.
-#include <mpi-ext.h>
-
-// Open MPI 4.1 has the persistent collectives as an extension, later ones as MPI's own.
-#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define COLLTOPO_INIT(name) MPIX_##name##_init
-#else
-#define COLLTOPO_INIT(name) MPI_##name##_init
-#endif
+#include "persistent.h"
 
 namespace colltopo::bench {
 
@@ -46,7 +38,25 @@ void Exchange::start(MPI_Comm comm, MPI_Request* request) {
     case Kind::scatter:
       MPI_Iscatter(in, count, type, out, count, type, case_.root, comm, request);
       break;
-    default:  // refused by Contender
+    case Kind::allgatherv:
+      MPI_Iallgatherv(in, sent_.counts[0], type, out, received_.counts.data(), received_.places.data(), type, comm,
+                      request);
+      break;
+    case Kind::gatherv:
+      MPI_Igatherv(in, sent_.counts[0], type, out, received_.counts.data(), received_.places.data(), type, case_.root,
+                   comm, request);
+      break;
+    case Kind::scatterv:
+      MPI_Iscatterv(in, sent_.counts.data(), sent_.places.data(), type, out, received_.counts[0], type, case_.root,
+                    comm, request);
+      break;
+    case Kind::alltoallv:
+      MPI_Ialltoallv(in, sent_.counts.data(), sent_.places.data(), type, out, received_.counts.data(),
+                     received_.places.data(), type, comm, request);
+      break;
+    case Kind::alltoallw:
+      MPI_Ialltoallw(in, sent_.counts.data(), sent_bytes_.data(), types_.data(), out, received_.counts.data(),
+                     received_bytes_.data(), types_.data(), comm, request);
       break;
   }
 }
@@ -85,7 +95,30 @@ void Exchange::init(MPI_Comm comm, MPI_Request* request) {
     case Kind::scatter:
       COLLTOPO_INIT(Scatter)(in, count, type, out, count, type, case_.root, comm, MPI_INFO_NULL, request);
       break;
-    default:  // refused by Contender
+    case Kind::allgatherv:
+      COLLTOPO_INIT(Allgatherv)
+      (in, sent_.counts[0], type, out, received_.counts.data(), received_.places.data(), type, comm, MPI_INFO_NULL,
+       request);
+      break;
+    case Kind::gatherv:
+      COLLTOPO_INIT(Gatherv)
+      (in, sent_.counts[0], type, out, received_.counts.data(), received_.places.data(), type, case_.root, comm,
+       MPI_INFO_NULL, request);
+      break;
+    case Kind::scatterv:
+      COLLTOPO_INIT(Scatterv)
+      (in, sent_.counts.data(), sent_.places.data(), type, out, received_.counts[0], type, case_.root, comm,
+       MPI_INFO_NULL, request);
+      break;
+    case Kind::alltoallv:
+      COLLTOPO_INIT(Alltoallv)
+      (in, sent_.counts.data(), sent_.places.data(), type, out, received_.counts.data(), received_.places.data(), type,
+       comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::alltoallw:
+      COLLTOPO_INIT(Alltoallw)
+      (in, sent_.counts.data(), sent_bytes_.data(), types_.data(), out, received_.counts.data(), received_bytes_.data(),
+       types_.data(), comm, MPI_INFO_NULL, request);
       break;
   }
 }

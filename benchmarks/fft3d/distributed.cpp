@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "box_copy.h"
+#include "persistent.h"
 
 namespace colltopo::fft3d {
 
@@ -65,6 +66,10 @@ Distributed::Distributed(Plan plan, Exchanging exchanging, MPI_Comm comm)
 }
 
 Distributed::~Distributed() {
+  for (std::vector<Call>* const calls : {&there_, &back_})
+    for (Call& call : *calls)
+      for (MPI_Request& request : call.requests)
+        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
   if (row_ != MPI_COMM_NULL) MPI_Comm_free(&row_);
   if (column_ != MPI_COMM_NULL) MPI_Comm_free(&column_);
 }
@@ -101,7 +106,8 @@ MPI_Comm Distributed::comm_of(Group group) const {
 }
 
 Distributed::Call Distributed::call_of(const Exchange& exchange) {
-  Call call{exchange, {}, {}, {}, {}};
+  Call call;
+  call.exchange = exchange;
   for (const Part& part : exchange.sent) {
     call.sent.push_back(static_cast<int>(part.size));
     call.sent_at.push_back(static_cast<int>(part.block));
@@ -113,7 +119,35 @@ Distributed::Call Distributed::call_of(const Exchange& exchange) {
   return call;
 }
 
-void Distributed::run(const Call& call) {
+// From the spare array to the local one.
+void Distributed::exchange(Call& call) {
+  const MPI_Datatype number = MPI_C_DOUBLE_COMPLEX;
+  const MPI_Comm comm = comm_of(call.exchange.group);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Request& persistent = call.requests[spare_ == arrays_[0].get() ? 0 : 1];
+  switch (exchanging_) {
+    case Exchanging::alltoall:
+      MPI_Alltoall(spare_, call.sent[0], number, local_, call.received[0], number, comm);
+      break;
+    case Exchanging::alltoallv:
+      MPI_Alltoallv(spare_, call.sent.data(), call.sent_at.data(), number, local_, call.received.data(),
+                    call.received_at.data(), number, comm);
+      break;
+    case Exchanging::ialltoallv:
+      MPI_Ialltoallv(spare_, call.sent.data(), call.sent_at.data(), number, local_, call.received.data(),
+                     call.received_at.data(), number, comm, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      break;
+    case Exchanging::persistent:
+      if (persistent == MPI_REQUEST_NULL) COLLTOPO_INIT(Alltoallv)
+      (spare_, call.sent.data(), call.sent_at.data(), number, local_, call.received.data(), call.received_at.data(),
+       number, comm, MPI_INFO_NULL, &persistent);
+      MPI_Start(&persistent);
+      MPI_Wait(&persistent, MPI_STATUS_IGNORE);
+  }
+}
+
+void Distributed::run(Call& call) {
   const Exchange& exchange = call.exchange;
   {
     const Clock clock(times_.pack);
@@ -121,12 +155,7 @@ void Distributed::run(const Call& call) {
   }
   {
     const Clock clock(times_.exchange);
-    const MPI_Datatype number = MPI_C_DOUBLE_COMPLEX;
-    if (exchanging_ == Exchanging::alltoall)
-      MPI_Alltoall(spare_, call.sent[0], number, local_, call.received[0], number, comm_of(exchange.group));
-    else
-      MPI_Alltoallv(spare_, call.sent.data(), call.sent_at.data(), number, local_, call.received.data(),
-                    call.received_at.data(), number, comm_of(exchange.group));
+    this->exchange(call);
   }
   {
     const Clock clock(times_.pack);

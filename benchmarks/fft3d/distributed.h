@@ -1,4 +1,4 @@
-// Runs a plan: FFTW for the lines, MPI_Alltoall or MPI_Alltoallv for the exchanges, a clock around each. Nothing is
+// Runs a plan: FFTW for the lines, one of MPI's all-to-alls for the exchanges, a clock around each. Nothing is
 // allocated after the constructor. Two arrays take turns as the local one and as the message buffer.
 #pragma once
 
@@ -44,7 +44,7 @@ class Distributed {
   void backward();
 
   Times take_times();
-  /// Calls of MPI_Alltoall or MPI_Alltoallv that forward() and backward() together make.
+  /// All-to-alls that forward() and backward() together make.
   int exchanges() const;
 
  private:
@@ -62,9 +62,11 @@ class Distributed {
   struct Call {
     Exchange exchange;
     std::vector<int> sent, sent_at, received, received_at;
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // persistent, by the array that is sent from
   };
   static Call call_of(const Exchange& exchange);
-  void run(const Call& call);
+  void run(Call& call);
+  void exchange(Call& call);
   MPI_Comm comm_of(Group group) const;
 
   Plan plan_;

@@ -75,12 +75,17 @@ struct Result {
   bool correct = true;
 };
 
+const char* name_of(Exchanging exchanging) {
+  constexpr const char* k_names[] = {"alltoall", "alltoallv", "ialltoallv", "persistent"};
+  return k_names[static_cast<std::size_t>(exchanging)];
+}
+
 void print_json(const Options& options, const Result& result) {
   const TrafficReport& traffic = result.traffic;
   nlohmann::ordered_json out = {{"program", "colltopo-fft3d"},
                                 {"grid", {options.grid.nx, options.grid.ny, options.grid.nz}},
                                 {"decomposition", options.decomposition == Decomposition::slab ? "slab" : "pencil"},
-                                {"exchange", options.exchanging == Exchanging::alltoall ? "alltoall" : "alltoallv"},
+                                {"exchange", name_of(options.exchanging)},
                                 {"transform", options.transform == Transform::c2c ? "c2c" : "r2c"},
                                 {"process_grid", {options.processes.rows, options.processes.columns}},
                                 {"ranks", result.ranks},

@@ -53,7 +53,9 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   const std::map<std::string, Transform> transforms = {{"c2c", Transform::c2c}, {"r2c", Transform::r2c}};
 
   const std::map<std::string, Exchanging> exchangings = {{"alltoall", Exchanging::alltoall},
-                                                         {"alltoallv", Exchanging::alltoallv}};
+                                                         {"alltoallv", Exchanging::alltoallv},
+                                                         {"ialltoallv", Exchanging::ialltoallv},
+                                                         {"persistent", Exchanging::persistent}};
 
   CLI::App app{k_about, "colltopo-fft3d"};
   app.add_option("--grid", grid, "points along x, y and z")->capture_default_str();
@@ -61,7 +63,8 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       ->transform(CLI::CheckedTransformer(decompositions));
   app.add_option("--transform", options.transform, "c2c or r2c")->transform(CLI::CheckedTransformer(transforms));
   app.add_option("--exchange", options.exchanging,
-                 "alltoall (equal blocks: the grid must divide) or alltoallv (any grid with a point for each rank)")
+                 "alltoall (equal blocks: the grid must divide); for any grid with a point for each rank alltoallv, "
+                 "ialltoallv (begun and waited for) or persistent (MPI_Alltoallv_init once, then starts)")
       ->transform(CLI::CheckedTransformer(exchangings));
   app.add_option("--process-grid", processes, "rows x columns of a pencil decomposition, as 2x4; else chosen");
   app.add_option("--iterations", options.iterations, "timed pairs of transforms")

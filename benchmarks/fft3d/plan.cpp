@@ -13,8 +13,8 @@ BoxCopy reversed(const BoxCopy& copy) { return {copy.extents, copy.to, copy.from
 
 std::string obstacle(std::size_t points, const char* axis, int ranks, Exchanging exchanging) {
   const auto parts = static_cast<std::size_t>(ranks);
-  if (exchanging == Exchanging::alltoallv ? points >= parts : points % parts == 0) return {};
-  if (exchanging == Exchanging::alltoallv)
+  if (exchanging != Exchanging::alltoall ? points >= parts : points % parts == 0) return {};
+  if (exchanging != Exchanging::alltoall)
     return fmt::format("{} = {} points are less than {} ranks", axis, points, ranks);
   return fmt::format("{} = {} points do not divide by {} ranks", axis, points, ranks);
 }

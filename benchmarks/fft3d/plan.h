@@ -16,8 +16,9 @@ namespace colltopo::fft3d {
 
 enum class Decomposition { slab, pencil };
 enum class Transform { c2c, r2c };
-/// By MPI_Alltoall, for which all blocks must be equal, or by MPI_Alltoallv, for any grid.
-enum class Exchanging { alltoall, alltoallv };
+/// By MPI_Alltoall, for which all blocks must be equal, or for any grid by MPI_Alltoallv, MPI_Ialltoallv with its wait,
+/// or a start and a wait of MPI_Alltoallv_init.
+enum class Exchanging { alltoall, alltoallv, ialltoallv, persistent };
 /// Which ranks exchange: all, those with the same x (a row of the process grid), those with the same y or z (a column).
 enum class Group { all, row, column };
 

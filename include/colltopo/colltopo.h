@@ -199,6 +199,11 @@ void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn);
 void colltopo_move_turns(colltopo_comm* comm);
 /* Whether any turn is not over yet. */
 int colltopo_turns_to_come(colltopo_comm* comm);
+/* A number that colltopo_take_turn changes, and the change of a file. While it is as it was when colltopo_make gave an
+ * operation out of turn, colltopo_make would give one for an equal call again, so the same operation may be begun anew
+ * without asking.
+ */
+unsigned colltopo_turns_taken(const colltopo_comm* comm);
 
 /* In a turn, or elsewhere with `in_turn` 0: then COLLTOPO_UNKNOWN if the call would need one, or if others wait for
  * theirs. COLLTOPO_SUCCESS and an operation, COLLTOPO_DECLINED (on all ranks), or COLLTOPO_INVALID. Of `call`, pointers
@@ -206,10 +211,14 @@ int colltopo_turns_to_come(colltopo_comm* comm);
 int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int in_turn,
                   colltopo_operation** operation);
 /* `tag`: in place of the collective's number for the callbacks, the same on all ranks and unlike that of any other
- * operation under way. All that the call points to, reduce_context too, must stay until the operation is over. */
-void colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag);
-/* 1: it is over. Never waits and does not call progress(). */
+ * operation under way. All that the call points to, reduce_context too, must stay until the operation is over, of
+ * which an equal call may begin again. 1: it is over already. Never waits and does not call progress(). */
+int colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag);
+/* The same of the rest. */
 int colltopo_progress(colltopo_operation* operation);
+/* After either has returned 0: a request of the callbacks without whose completion the next colltopo_progress would do
+ * nothing; NULL: there may be something to do. */
+void* colltopo_awaited(const colltopo_operation* operation);
 /* Of an operation that is over: 0, or the error code of a callback. */
 int colltopo_status(const colltopo_operation* operation);
 /* Whether messages were given up after an error, which may still arrive in the call's buffers. */

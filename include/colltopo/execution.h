@@ -41,7 +41,11 @@ class Execution {
   /// run's own until it is over. All must live as long.
   void start(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept;
   /// Starts and completes what it can. True when all is done or an error has ended the run.
-  bool progress() noexcept;
+  bool progress() noexcept { return bound_->is_line_ ? progress_line() : progress_queues(); }
+  /// start() and progress() in one.
+  bool begin(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept;
+  /// After progress() or begin() has returned false: a request without which the next one would do nothing, or null.
+  Transport::Request awaited() const noexcept { return awaited_; }
   /// 0, or the first error code of the transport or the reduction.
   int status() const { return status_; }
   /// Gives up what is under way, as after an error elsewhere.
@@ -108,8 +112,10 @@ class Execution {
     bases_[static_cast<std::size_t>(Buffer::scratch)] = arena;
     status_ = 0;
     line_at_ = 0;
+    awaited_ = nullptr;
   }
   bool progress_line() noexcept;
+  bool progress_queues() noexcept;
   template <bool blocking>
   bool advance_line() noexcept;
   template <bool blocking>
@@ -170,6 +176,7 @@ class Execution {
 
   std::vector<Transport::Request> line_requests_;  // [message]
   std::size_t line_at_ = 0;                        // entry of the line
+  Transport::Request awaited_ = nullptr;           // of a line
 };
 
 }  // namespace colltopo

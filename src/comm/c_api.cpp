@@ -106,6 +106,7 @@ void colltopo_passed_on(colltopo_comm* comm) { comm->comm.passed_on(); }
 void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.turns().add(*turn); }
 void colltopo_move_turns(colltopo_comm* comm) { comm->comm.turns().move(); }
 int colltopo_turns_to_come(colltopo_comm* comm) { return comm->comm.turns().empty() ? 0 : 1; }
+unsigned colltopo_turns_taken(const colltopo_comm* comm) { return comm->comm.turns_taken(); }
 
 int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int in_turn,
                   colltopo_operation** operation) {
@@ -116,10 +117,11 @@ int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call
     return code;
   });
 }
-void colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag) {
-  of(operation).comm().begin(of(operation), *call, tag);
+int colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag) {
+  return of(operation).comm().begin(of(operation), *call, tag) ? 1 : 0;
 }
 int colltopo_progress(colltopo_operation* operation) { return of(operation).progress() ? 1 : 0; }
+void* colltopo_awaited(const colltopo_operation* operation) { return of(operation).awaited(); }
 int colltopo_status(const colltopo_operation* operation) { return of(operation).status(); }
 int colltopo_gave_up(const colltopo_operation* operation) { return of(operation).gave_up() ? 1 : 0; }
 void colltopo_release(colltopo_operation* operation) {

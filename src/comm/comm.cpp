@@ -66,6 +66,7 @@ void Comm::Recent::note(const Comm& comm, Collective collective, const colltopo_
   in_place = call.in_place;
   previous_is_wrong = call.previous_is_wrong != 0;
   keep_sizes(collective, call, comm.rank_, comm.ranks_, sizes);
+  decisive_bytes = call.blocks == nullptr ? 0 : colltopo::decisive_bytes(collective, call, comm.ranks_);
   valid = true;
 }
 

@@ -43,9 +43,14 @@ class Comm {
   /// An operation for such calls: COLLTOPO_SUCCESS, COLLTOPO_DECLINED or, unless it may communicate, COLLTOPO_UNKNOWN
   /// for a call unlike those of late. In a turn, or alone.
   int make(Collective collective, const colltopo_call& call, bool may_communicate, std::unique_ptr<Operation>* made);
-  void begin(Operation& operation, const colltopo_call& call, int tag);
+  bool begin(Operation& operation, const colltopo_call& call, int tag) {
+    if (voice_.heard(2)) [[unlikely]]
+      say_operation(operation, call);
+    return operation.begin(call, tag);
+  }
   void take_back(std::unique_ptr<Operation> operation) noexcept;
   Turns& turns() noexcept { return turns_; }
+  unsigned turns_taken() const noexcept { return turns_.taken(); }
   /// Collective, in a turn or by blocking.
   int least(long long& value) { return agreement_.least(&value); }
   int gather(int* values) { return agreement_.gather({values, static_cast<std::size_t>(ranks_)}); }
@@ -72,6 +77,7 @@ class Comm {
     bool valid = false;
     bool previous_is_wrong = false;
     std::vector<std::size_t> sizes;  // as keep_sizes() has them
+    std::size_t decisive_bytes = 0;  // of a call that has blocks of sizes of their own
     Ready* ready = nullptr;          // null: declined
     std::shared_ptr<Ready> kept;     // the same of an operation
 
@@ -103,6 +109,8 @@ class Comm {
   void make_room(Ready& ready);
   void forget_oldest(Form form);
   bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
+  void say_no_rounds(Collective collective, const Decision& decision);
+  bool was_decided(Collective collective, const colltopo_call& call) noexcept;
   bool find_operation(Collective collective, const colltopo_call& call, std::shared_ptr<Ready>* found) noexcept;
   void note_operation(Collective collective, const colltopo_call& call, const std::shared_ptr<Ready>& made);
   int run_other(Collective collective, const colltopo_call& call);
@@ -119,6 +127,7 @@ class Comm {
   int run_with_memory(Transport& transport, const Call& call, Ready& ready);
   void count(Collective collective, Ready& ready, const colltopo_call& call, Form form) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
+  void say_operation(const Operation& operation, const colltopo_call& call) const;
   void say_empty_chunks(Served& served, const colltopo_call& call) const;
 
   Rank rank_, ranks_;
@@ -154,6 +163,7 @@ class Comm {
   std::atomic_flag recent_operations_lock_ = ATOMIC_FLAG_INIT;
   std::array<std::array<Recent, k_recent>, k_calls> recent_operations_;
   std::size_t recent_operations_turn_ = 0;
+  bool said_no_rounds_ = false;
 };
 
 }  // namespace colltopo

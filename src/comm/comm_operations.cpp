@@ -1,6 +1,12 @@
 // Operations of a communicator: those of late are known, and only what is new decides, binds and perhaps asks the other
 // ranks, which is done in turns.
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "comm/call_sizes.h"
 #include "comm/comm.h"
 
 namespace colltopo {
@@ -15,6 +21,17 @@ bool Comm::find_operation(Collective collective, const colltopo_call& call, std:
   return false;
 }
 
+// Where blocks have sizes of their own, calls differ that are decided alike: what is new in them is this rank's own
+// business, and asks nobody.
+bool Comm::was_decided(Collective collective, const colltopo_call& call) noexcept {
+  if (call.blocks == nullptr) return false;
+  const std::size_t bytes = decisive_bytes(collective, call, ranks_);
+  const SpinLock lock(recent_operations_lock_);
+  return std::ranges::any_of(recent_operations_[index_of(collective)], [&](const Recent& entry) {
+    return entry.valid && entry.decisive_bytes == bytes && entry.root == call.root && entry.in_place == call.in_place;
+  });
+}
+
 void Comm::note_operation(Collective collective, const colltopo_call& call, const std::shared_ptr<Ready>& made) {
   Recent noted;
   noted.note(*this, collective, call);
@@ -24,15 +41,25 @@ void Comm::note_operation(Collective collective, const colltopo_call& call, cons
   std::swap(all[recent_operations_turn_++ % k_recent], noted);
 }
 
+void Comm::say_no_rounds(Collective collective, const Decision& decision) {
+  if (std::exchange(said_no_rounds_, true)) return;
+  voice_.say(1, fmt::format("{}: {} serves calls that block; others use {}", name(collective), decision.name,
+                            voice_.previous()));
+}
+
 int Comm::make(Collective collective, const colltopo_call& call, bool may_communicate,
                std::unique_ptr<Operation>* made) {
   std::shared_ptr<Ready> plan;
   // Whoever waits for a turn may have to be declined before this call is.
   const bool is_known = (may_communicate || turns_.empty()) && find_operation(collective, call, &plan);
   if (!is_known) {
-    if (!may_communicate) return COLLTOPO_UNKNOWN;
-    if (const Decision* const decision = decide(collective, call, Form::operation); decision != nullptr)
-      plan = ready(collective, call, *decision, Form::operation);
+    if (!may_communicate && !(turns_.empty() && was_decided(collective, call))) return COLLTOPO_UNKNOWN;
+    const Decision* decision = decide(collective, call, Form::operation);
+    if (decision != nullptr && aggregates(collective, *decision)) {
+      say_no_rounds(collective, *decision);
+      decision = nullptr;
+    }
+    if (decision != nullptr) plan = ready(collective, call, *decision, Form::operation);
     note_operation(collective, call, plan);
   }
   if (plan == nullptr) {
@@ -46,10 +73,8 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   return COLLTOPO_SUCCESS;
 }
 
-void Comm::begin(Operation& operation, const colltopo_call& call, int tag) {
-  if (voice_.heard(2)) [[unlikely]]
-    say_call(operation.ready().bound->plan().program().shape().collective, call, operation.ready());
-  operation.begin(call, tag);
+void Comm::say_operation(const Operation& operation, const colltopo_call& call) const {
+  say_call(operation.ready().bound->plan().program().shape().collective, call, operation.ready());
 }
 
 void Comm::take_back(std::unique_ptr<Operation> operation) noexcept {

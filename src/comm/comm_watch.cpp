@@ -69,6 +69,7 @@ void Comm::forget_plans() {
     for (auto& of_collective : recent_operations_)
       for (Recent& entry : of_collective) entry = {};
   }
+  turns_.forget();
   for (auto& plans : served_) plans.clear();
   lanes_.forget();
 }

@@ -21,14 +21,6 @@ void Operation::prepare(std::shared_ptr<Ready> ready) {
   ready_ = std::move(ready);
 }
 
-void Operation::begin(const colltopo_call& call, int tag) noexcept {
-  Call buffers = ready_->buffers_of(call);
-  if (ready_->copied_bytes > 0) ready_->set_aside(buffers, memory_.data());
-  transport_.serve_tag(tag);
-  execution_.start(*ready_->bound, transport_, memory_.data(), buffers);
-  ready_->tally.ran();
-}
-
 void Operation::end() noexcept {
   if (ready_ != nullptr && gave_up()) Arena::keep_for_ever(std::move(memory_));
   ready_.reset();

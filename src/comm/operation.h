@@ -61,10 +61,18 @@ class Operation {
 
   /// For calls of this size from now on. Throws std::bad_alloc.
   void prepare(std::shared_ptr<Ready> ready);
-  /// The pointers of `call` must be good until the end; `tag` goes with its messages.
-  void begin(const colltopo_call& call, int tag) noexcept;
+  /// The pointers of `call` must be good until the end; `tag` goes with its messages. True: it is over already.
+  bool begin(const colltopo_call& call, int tag) noexcept {
+    Call buffers = ready_->buffers_of(call);
+    if (ready_->copied_bytes > 0) ready_->set_aside(buffers, memory_.data());
+    transport_.serve_tag(tag);
+    ready_->tally.ran();
+    return execution_.begin(*ready_->bound, transport_, memory_.data(), buffers);
+  }
   /// Never blocks. True: it is over.
   bool progress() noexcept { return execution_.progress(); }
+  /// As of an execution.
+  Transport::Request awaited() const noexcept { return execution_.awaited(); }
   int status() const noexcept { return execution_.status(); }
   bool gave_up() const noexcept { return execution_.gave_up(); }
   const Ready& ready() const noexcept { return *ready_; }

@@ -75,8 +75,7 @@ void Execution::start(const Bound& bound, Transport& transport, std::byte* arena
 
 // Messages first: whatever a move makes ready goes out before the next move. Then a stretch of moves, and the caller
 // lets the transport progress.
-bool Execution::progress() noexcept {
-  if (bound_->is_line_) return progress_line();
+bool Execution::progress_queues() noexcept {
   std::size_t allowance = bound_->binding_.stretch;
   for (;;) {
     issue_ready();

@@ -49,7 +49,10 @@ inline bool Execution::advance_line() noexcept {
       default:  // Kind::wait
         if (request == nullptr) continue;
         code = blocking ? transport_->wait(&request) : transport_->test(&request);
-        if (!blocking && code == 0 && request != nullptr) return false;
+        if (!blocking && code == 0 && request != nullptr) {
+          awaited_ = request;
+          return false;
+        }
         break;
     }
     if (code != 0) [[unlikely]] {
@@ -71,7 +74,10 @@ inline bool Execution::finish_line() noexcept {
       fail_line(code);
       return true;
     }
-    if (!blocking && request != nullptr) all_done = false;
+    if (!blocking && request != nullptr) {
+      awaited_ = request;
+      all_done = false;
+    }
   }
   return all_done;
 }
@@ -90,6 +96,16 @@ void Execution::fail_line(int code) noexcept {
 }
 
 bool Execution::progress_line() noexcept { return advance_line<false>(); }
+
+bool Execution::begin(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept {
+  if (bound.is_line_) [[likely]] {
+    set_bases(bound, transport, arena, call);
+    gave_up_ = false;
+    return advance_line<false>();
+  }
+  start(bound, transport, arena, call);
+  return progress_queues();
+}
 
 int Execution::run(const Bound& bound, Transport& transport, std::byte* arena, const Call& call) noexcept {
   if (bound.is_line_) [[likely]] {

@@ -94,57 +94,98 @@ static int pack_all(const struct shell_side *side, const struct shell_uneven *mo
     return status;
 }
 
-static int unpack_all(const struct shell_side *side, const struct shell_uneven *move, const size_t *at, char *packed)
+static bool sends_its_output(const struct shell_uneven *move)
+{
+    return move->in_place && is_exchange(move);
+}
+
+static const struct shell_blocks *read_side(const struct shell_uneven *move)
+{
+    return sends_its_output(move) ? &move->output : &move->input;
+}
+
+void shell_uneven_lays_out(const struct shell_uneven *move, size_t *input_at, size_t *output_at,
+                           struct shell_packing *packing, colltopo_blocks *places)
+{
+    const struct shell_blocks *const input = read_side(move), *const output = &move->output;
+
+    *packing = (struct shell_packing){
+        .input = input->blocks > 0 && (sends_its_output(move) || !input->is_dense),
+        .output = output->blocks > 0 && !output->is_dense,
+        .input_at = input_at,
+        .output_at = output_at,
+    };
+    if (packing->input) {
+        follow_each_other(input, input_at);
+        packing->input_bytes = sum_of(input);
+        places->input_at = places->input_bytes == NULL ? NULL : input_at;
+    }
+    if (packing->output) {
+        follow_each_other(output, output_at);
+        places->output_at = places->output_bytes == NULL ? NULL : output_at;
+    }
+    packing->bytes = packing->input_bytes + (packing->output ? sum_of(output) : 0);
+}
+
+int shell_uneven_packs(const struct shell_side *side, const struct shell_uneven *move,
+                       const struct shell_packing *packing, char *packed, colltopo_call *call)
+{
+    const struct shell_blocks *const output = &move->output;
+    int status = COLLTOPO_SUCCESS;
+
+    if (packing->input) {
+        status = pack_all(side, move, read_side(move), packing->input_at, packed);
+        call->input = packed;
+    }
+    if (packing->output) {
+        char *const packed_output = packed + packing->input_bytes;
+        call->output = packed_output;
+        if (status == COLLTOPO_SUCCESS && move->in_place && !is_exchange(move) && output->bytes[move->own] > 0) {
+            status = move->pack(side->owner, output, move->own, packed_output + packing->output_at[move->own]);
+        }
+    }
+    return status;
+}
+
+int shell_uneven_unpacks(const struct shell_side *side, const struct shell_uneven *move,
+                         const struct shell_packing *packing, char *packed)
 {
     const struct shell_blocks *const to = &move->output;
     const bool held = move->in_place && !is_exchange(move); /* the rank's own block is there already */
     int status = COLLTOPO_SUCCESS;
 
+    if (!packing->output) {
+        return COLLTOPO_SUCCESS;
+    }
     for (size_t i = 0; i < to->blocks && status == COLLTOPO_SUCCESS; ++i) {
         const bool changes = to->bytes[i] > 0 && !(held && i == move->own);
-        status = changes ? move->unpack(side->owner, to, i, packed + at[i]) : COLLTOPO_SUCCESS;
+        status = changes ? move->unpack(side->owner, to, i, packed + packing->input_bytes + packing->output_at[i])
+                         : COLLTOPO_SUCCESS;
     }
     return status;
 }
 
 int shell_uneven_packed(const struct shell_side *side, const struct shell_uneven *move, colltopo_call *call)
 {
-    const bool exchange_in_place = move->in_place && is_exchange(move);
-    const struct shell_blocks *const input = exchange_in_place ? &move->output : &move->input;
-    const struct shell_blocks *const output = &move->output;
-    const bool packs_input = input->blocks > 0 && (exchange_in_place || !input->is_dense);
-    const bool packs_output = output->blocks > 0 && !output->is_dense;
-    const size_t input_bytes = packs_input ? sum_of(input) : 0, output_bytes = packs_output ? sum_of(output) : 0;
-    const size_t places = (packs_input ? input->blocks : 0) + (packs_output ? output->blocks : 0);
-    size_t *const at = shell_lend(side->memory, places * sizeof(*at) + input_bytes + output_bytes + 1);
-    size_t *const output_at = at + (packs_input ? input->blocks : 0);
-    char *const packed = (char *)(at + places), *const packed_output = packed + input_bytes;
+    const struct shell_blocks *const input = read_side(move), *const output = &move->output;
+    const size_t places = input->blocks + output->blocks;
+    size_t *const at = shell_lend(side->memory, places * sizeof(*at) + sum_of(input) + sum_of(output) + 1);
+    char *const packed = (char *)(at + places);
     colltopo_blocks blocks = *call->blocks;
-    int status = COLLTOPO_SUCCESS;
+    struct shell_packing packing;
+    int status;
 
     if (at == NULL) {
         return side->no_memory;
     }
     call->blocks = &blocks;
-    if (packs_input) {
-        follow_each_other(input, at);
-        status = pack_all(side, move, input, at, packed);
-        call->input = packed;
-        blocks.input_at = blocks.input_bytes == NULL ? NULL : at;
-    }
-    if (packs_output) {
-        follow_each_other(output, output_at);
-        call->output = packed_output;
-        blocks.output_at = blocks.output_bytes == NULL ? NULL : output_at;
-        if (status == COLLTOPO_SUCCESS && move->in_place && !exchange_in_place && output->bytes[move->own] > 0) {
-            status = move->pack(side->owner, output, move->own, packed_output + output_at[move->own]);
-        }
-    }
+    shell_uneven_lays_out(move, at, at + input->blocks, &packing, &blocks);
+    status = shell_uneven_packs(side, move, &packing, packed, call);
     if (status == COLLTOPO_SUCCESS) {
         status = side->run(side->owner, move->collective, call);
     }
-    if (status == COLLTOPO_SUCCESS && packs_output) {
-        status = unpack_all(side, move, output_at, packed_output);
+    if (status == COLLTOPO_SUCCESS) {
+        status = shell_uneven_unpacks(side, move, &packing, packed);
     }
     shell_take_back(side->memory, *side->abandoned);
     return status;

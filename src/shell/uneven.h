@@ -32,4 +32,22 @@ struct shell_uneven {
 bool shell_uneven_begins(struct shell_uneven *move, colltopo_blocks *places, colltopo_call *call);
 int shell_uneven_packed(const struct shell_side *side, const struct shell_uneven *move, colltopo_call *call);
 
+/* The same in steps, for calls that end in another function than they begin in. */
+struct shell_packing {
+    bool input, output; /* whether the side is packed */
+    size_t input_bytes; /* the output follows */
+    size_t bytes;
+    const size_t *input_at, *output_at; /* [block] in the packed side */
+};
+/* What begins has said that data must be packed: `places` become those of packed blocks, which are written to the two
+ * arrays of a number per block. Those may be the sides' own if packing does not look there. */
+void shell_uneven_lays_out(const struct shell_uneven *move, size_t *input_at, size_t *output_at,
+                           struct shell_packing *packing, colltopo_blocks *places);
+/* Packs what a run reads into `packed`, of packing->bytes, and fills in the call's pointers; brings the results home.
+ */
+int shell_uneven_packs(const struct shell_side *side, const struct shell_uneven *move,
+                       const struct shell_packing *packing, char *packed, colltopo_call *call);
+int shell_uneven_unpacks(const struct shell_side *side, const struct shell_uneven *move,
+                         const struct shell_packing *packing, char *packed);
+
 #endif

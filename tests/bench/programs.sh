@@ -21,11 +21,14 @@ case $name in
       done
     done
     # Sides that no rank count divides.
-    for decomposition in slab pencil; do
-      mpi "$ranks" --mca coll_topo_alltoallv_algorithm linear "$fft3d" --grid "$((ranks * 3 + 1))x$((ranks * 2 + 1))x9" \
-        --decomposition $decomposition --transform r2c --exchange alltoallv --iterations 2 --verify --json >"$scratch/out"
-      grep -q '"correct": true' "$scratch/out" || fail "$decomposition by alltoallv: not verified"
-      [ "$ranks" -eq 1 ] || grep -q '"topo_algorithm": "linear"' "$scratch/out" || fail "coll/topo did not serve alltoallv"
+    for exchange in alltoallv ialltoallv persistent; do
+      for decomposition in slab pencil; do
+        mpi "$ranks" --mca coll_topo_alltoallv_algorithm linear "$fft3d" --grid "$((ranks * 3 + 1))x$((ranks * 2 + 1))x9" \
+          --decomposition $decomposition --transform r2c --exchange $exchange --iterations 2 --verify --json >"$scratch/out"
+        grep -q '"correct": true' "$scratch/out" || fail "$decomposition by $exchange: not verified"
+        grep -q "\"exchange\": \"$exchange\"" "$scratch/out" || fail "$decomposition: not by $exchange"
+        [ "$ranks" -eq 1 ] || grep -q '"topo_algorithm": "linear"' "$scratch/out" || fail "coll/topo did not serve $exchange"
+      done
     done
     ;;
   values)  # every collective, elements of each size, the operations that integers allow
@@ -39,6 +42,10 @@ case $name in
       mpi "$ranks" "$bench" --algorithm linear,native --collective alltoallv,alltoallw,gatherv,scatterv --bytes 8,4K \
         --counts $counts --check --iterations 5
       mpi "$ranks" "$bench" --algorithm ring,native --collective allgatherv --bytes 8,4K --counts $counts --check --iterations 5
+      mpi "$ranks" "$bench" --algorithm linear@nonblocking,linear@persistent,native@persistent --bytes 8,4K --counts $counts \
+        --collective alltoallv,alltoallw,gatherv,scatterv --check --iterations 5
+      mpi "$ranks" "$bench" --algorithm ring@nonblocking,bruck@persistent --collective allgatherv --bytes 8,4K --counts $counts \
+        --check --iterations 5
       mpi "$ranks" "$bench" --algorithm tra,tra2 --collective alltoallv --bytes 8,4K --counts $counts --check --iterations 5
     done
     ;;

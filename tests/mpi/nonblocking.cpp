@@ -1,6 +1,7 @@
 // Non-blocking collectives: every call in every form against values computed by hand, completed in any order, among
 // blocking calls and calls that are declined, a thousand at once, on duplicates that are freed meanwhile.
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -218,6 +219,32 @@ void a_thousand_at_once(MPI_Comm comm) {
   expect(served.since_made() == 1000, "a thousand served, not %llu", served.since_made());
 }
 
+// Requests of calls alike serve each other: with other buffers, in place or not, while some of them are under way, and
+// with calls of new sizes between them, whose turns make ranks forget.
+void like_those_before(MPI_Comm comm) {
+  const Counter served("coll_topo_operations"), left("coll_topo_fallbacks");
+  constexpr int k_number = 400;
+  std::deque<std::unique_ptr<One>> under_way;
+  for (int i = 0; i < k_number; ++i) {
+    const bool is_new = i % 37 == 36;
+    const Kind kind = k_kinds[static_cast<std::size_t>(i / 2) % std::size(k_kinds)];
+    under_way.push_back(
+        std::make_unique<One>(comm, kind, is_new ? static_cast<std::size_t>(10 + i) : 4, i / 90, i % 4 == 1, i));
+    under_way.back()->start();
+    while (under_way.size() > static_cast<std::size_t>(i % 12)) {
+      MPI_Wait(under_way.front()->request(), MPI_STATUS_IGNORE);
+      under_way.front()->check();
+      under_way.pop_front();
+    }
+  }
+  for (auto& call : under_way) {
+    MPI_Wait(call->request(), MPI_STATUS_IGNORE);
+    call->check();
+  }
+  expect(served.since_made() == k_number, "%d served, not %llu", k_number, served.since_made());
+  expect(left.since_made() == 0, "none left to the next component, not %llu", left.since_made());
+}
+
 // The communicator goes when its calls are over.
 void freed_communicator() {
   for (int round = 0; round < 5; ++round) {
@@ -329,6 +356,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < 4; ++round) declined_among_served(round);
   derived_datatypes_are_kept(comm);
   a_thousand_at_once(comm);
+  like_those_before(comm);
   freed_communicator();
   freed_while_active(comm);
   errors_come_through_the_request();
