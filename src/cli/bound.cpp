@@ -112,15 +112,7 @@ void run_alltoall(const Arguments& arguments, const Topology& topology, Session&
   report_utilisation(report, topology, bound);
   report.add("seconds", seconds, seconds_text(seconds))
       .add("peak_memory_bytes", peak_memory_bytes(), peak_memory_text());
-  if (!arguments.lengths.empty()) {
-    write_output(arguments.lengths, lengths_file(topology, bound), session);
-    report.add("lengths", arguments.lengths);
-  }
-  if (!arguments.loads.empty()) {
-    write_output(arguments.loads, loads_file(topology, bound), session);
-    report.add("loads", arguments.loads);
-  }
-  report.print(session, arguments.lengths == "-" || arguments.loads == "-" ? "-" : "");
+  print_with_files(report, topology, bound, arguments.lengths, arguments.loads, session);
   if (!reached) session.status = k_examined_is_wrong;
 }
 

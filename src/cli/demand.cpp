@@ -84,15 +84,7 @@ void bound_of_demand(const DemandArguments& arguments, const Topology& topology,
            fmt::format("{:.2g}{}", gap, reached ? "" : fmt::format(", not the {:.2g} asked for", options.gap)));
   report_busiest(report, topology, busiest_of(topology, bound.loads));
   report.add("seconds", took, seconds_text(took)).add("peak_memory_bytes", peak_memory_bytes(), peak_memory_text());
-  if (!arguments.lengths.empty()) {
-    write_output(arguments.lengths, lengths_file(topology, bound), session);
-    report.add("lengths", arguments.lengths);
-  }
-  if (!arguments.loads.empty()) {
-    write_output(arguments.loads, loads_file(topology, bound), session);
-    report.add("loads", arguments.loads);
-  }
-  report.print(session, arguments.lengths == "-" || arguments.loads == "-" ? "-" : "");
+  print_with_files(report, topology, bound, arguments.lengths, arguments.loads, session);
   if (!reached) session.status = k_examined_is_wrong;
 }
 

@@ -9,6 +9,8 @@
 
 namespace colltopo::cli {
 
+namespace {
+
 std::string loads_file(const Topology& topology, const FlowBound& bound) {
   const std::vector<double> capacity = capacities(topology);
   std::string file = "link,tail,head,bandwidth,load,utilisation\n";
@@ -18,6 +20,21 @@ std::string loads_file(const Topology& topology, const FlowBound& bound) {
                         bound.loads[at], bound.loads[at] / capacity[at] / bound.time);
   }
   return file;
+}
+
+}  // namespace
+
+void print_with_files(Report& report, const Topology& topology, const FlowBound& bound, const std::string& lengths,
+                      const std::string& loads, const Session& session) {
+  if (!lengths.empty()) {
+    write_output(lengths, lengths_file(topology, bound), session);
+    report.add("lengths", lengths);
+  }
+  if (!loads.empty()) {
+    write_output(loads, loads_file(topology, bound), session);
+    report.add("loads", loads);
+  }
+  report.print(session, lengths == "-" || loads == "-" ? "-" : "");
 }
 
 double unit_bandwidth(const Topology& topology) {

@@ -1,10 +1,8 @@
 // colltopo verify: proves that a schedule is its collective, and that it fits a network.
 #include "colltopo/verify.h"
 
-#include <algorithm>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -30,27 +28,10 @@ struct Arguments {
   bool lossy = false;
 };
 
-/// Routes, layers, and what links carry over the whole schedule, next to what the file claims.
-std::string loads_text(const Schedule& schedule, const Topology& topology, const Cost& cost,
-                       nlohmann::ordered_json& properties) {
-  const std::vector<double> loads = link_loads(schedule, topology);
-  if (cost.busiest_link < 0) return "";
-  const double busiest = loads[static_cast<std::size_t>(cost.busiest_link)];
-  const double mean = std::accumulate(loads.begin(), loads.end(), 0.0) / static_cast<double>(loads.size());
-  properties["busiest_link"] = cost.busiest_link;
-  properties["busiest_link_load"] = busiest;
-  properties["mean_link_load"] = mean;
-  std::string text;
-  if (!schedule.routes.empty()) {
-    std::set<std::int32_t> layers;
-    for (const Route& route : schedule.routes) layers.insert(route.layer);
-    properties["routes"] = schedule.routes.size();
-    properties["layers"] = layers.size();
-    text = fmt::format("routes: {} in {}\n", schedule.routes.size(), counted(layers.size(), "layer"));
-  }
-  return text + fmt::format("loads: {:.6g} times the bytes of a call over the busiest link, {}, {:.6g} on average{}\n",
-                            busiest, topology.link_name(cost.busiest_link), mean,
-                            schedule.bound.empty() ? "" : "; the file says: " + schedule.bound);
+std::size_t layers_of(const Schedule& schedule) {
+  std::set<std::int32_t> layers;
+  for (const Route& route : schedule.routes) layers.insert(route.layer);
+  return layers.size();
 }
 
 /// Tables that do not send every lane along its route.
@@ -76,10 +57,7 @@ void run(const Arguments& arguments, Session& session) {
   const Schedule schedule = schedule_in(contents, input_name(arguments.file), arguments.format, arguments.on);
   Verdict verdict = verify(schedule);
   check_claims(schedule.proof, verdict);
-  nlohmann::ordered_json properties = {{"in_place", verdict.in_place},
-                                       {"keeps_rank_order", verdict.keeps_rank_order},
-                                       {"same_on_all_ranks", verdict.same_on_all_ranks},
-                                       {"stepped", verdict.stepped}};
+  nlohmann::ordered_json properties = properties_of(verdict);
   std::string on_text;
   if (!arguments.on.empty() || !arguments.routes.empty()) {
     const Topology topology = topology_of_schedule(schedule, arguments.on);
@@ -88,14 +66,8 @@ void run(const Arguments& arguments, Session& session) {
     verdict.violations.insert(verdict.violations.end(), misfits.begin(), misfits.end());
     if (misfits.empty()) {
       const Cost cost = cost_of(schedule, topology);
-      std::size_t most = 0;
-      for (const StepCost& step : cost.steps) most = std::max(most, step.most_messages_on_a_link);
-      properties["neighbours_only"] = cost.neighbours_only;
-      properties["messages_on_a_link_per_step"] = most;
-      on_text = fmt::format("on {}: {}; at most {} on a link in a step\n", topology.name(),
-                            cost.neighbours_only ? "all messages between neighbours" : "messages pass other hosts",
-                            counted(most, "message"));
-      on_text += loads_text(schedule, topology, cost, properties);
+      on_text = network_text({cost, link_loads(schedule, topology), schedule.routes.size(), layers_of(schedule)},
+                             topology, schedule.bound, properties);
       if (!arguments.routes.empty()) check_tables(arguments.routes, schedule, topology, verdict, on_text);
     }
   }

@@ -132,7 +132,11 @@ int Comm::run(Collective collective, const colltopo_call& call) {
 // A call unlike those of late.
 int Comm::run_other(Collective collective, const colltopo_call& call) {
   Known known = make_known(collective, call);
-  if (known.aggregated != nullptr) return aggregated_.run(collective, call, *known.aggregated, selector_, arena_);
+  if (known.aggregated != nullptr) {
+    const int code = aggregated_.run(collective, call, *known.aggregated, selector_, arena_);
+    if (watch_.counts(1) && code == 0) look_again(collective);
+    return code;
+  }
   Ready* const made = known.ready;
   if (known.in_trial) return run_in_trial(collective, call, made);
   if (made != nullptr) return run_ready(collective, call, *made);

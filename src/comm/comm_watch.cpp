@@ -29,6 +29,7 @@ void Comm::replace() {
   Settings settings;
   Selector selector(settings, rank_, ranks_, voice_, agreement_);
   std::string fault;
+  selector_.forget_measured();  // or it would settle by it
   if (!settle_anew(settings, selector, &fault)) {
     if (!fault.empty() && !said_unusable_)
       voice_.say(0, fmt::format("files have changed: {}; going on with what was read before", fault));

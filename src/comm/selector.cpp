@@ -172,8 +172,6 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
 
 void Selector::replace_by(Selector&& other) {
   write_decisions();
-  // Of files that have changed; those of another network stay for whoever meets it again.
-  DecisionBook::of_process().forget_added(settings_.decisions, other.kind_);
   static_cast<SelectorState&>(*this) = std::move(static_cast<SelectorState&>(other));
 }
 

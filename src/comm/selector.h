@@ -82,6 +82,8 @@ class Selector : SelectorState {
   /// `*fault`: what hinders this rank before it begins; then what it should say, if anything. False: nothing can be
   /// served.
   bool settle(const colltopo_callbacks& callbacks, std::string* fault);
+  /// What this process has measured for such communicators, which files that have changed make doubtful.
+  void forget_measured() const { DecisionBook::of_process().forget_added(settings_.decisions, kind_); }
   /// From now on as `other`, of the same settings and ranks, has settled.
   void replace_by(Selector&& other);
   /// What stands on disk of what decides: topology, rules, folders. Empty: nothing is on disk.

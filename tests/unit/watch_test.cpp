@@ -68,6 +68,7 @@ class Loop {
     call.output = output.data();
     call.count = k_count;
     call.element_size = sizeof(std::int64_t);
+    call.previous_is_wrong = 1;  // trials are among our own
     EXPECT_EQ(colltopo_alltoall(comm, &call), COLLTOPO_SUCCESS);
     const bool was_last = output[0] >= k_last;
     for (int from = 0; from < 4; ++from)
@@ -100,6 +101,20 @@ TEST(Watch, lets_a_schedule_that_is_put_into_the_folder_serve) {
     return loop.job.has_said("file:" + folder);
   });
   EXPECT_THAT(loop.job.said, Contains(HasSubstr("files have changed: topology, schedules and rules were read again")));
+  EXPECT_EQ(loop.job.replacements(), 4);
+}
+
+TEST(Watch, measures_anew_what_may_not_hold_any_more) {
+  const std::string folder = folder_named("watch_measured");
+  Loop loop({{"topology", "ring:4"}, {"schedules", folder}, {"choice", "measured"}, {"trial_after", "1"}});
+  bool measured = false;
+  loop.run([&] {
+    if (!measured && loop.job.has_said("(measured:")) {
+      measured = true;
+      file_schedule(folder + "/alltoall.sched", "ring:4");
+    }
+    return measured && loop.job.has_said("file:" + folder);
+  });
   EXPECT_EQ(loop.job.replacements(), 4);
 }
 
