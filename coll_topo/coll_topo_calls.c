@@ -108,14 +108,12 @@ int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK_EXCHANGE(allgather) : rc;
 }
 
-int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,
-                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
+/* Not inlined: a call that is passed on at once saves no registers. */
+static __attribute__((noinline)) int mca_coll_topo_serve_bcast(void *buf, mca_coll_topo_count_t count,
+                                                               ompi_datatype_t *dtype, int root,
+                                                               ompi_communicator_t *comm, mca_coll_topo_module_t *topo)
 {
-    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
     const size_t bytes = mca_coll_topo_bytes(dtype, (size_t) count);
-    if (mca_coll_topo_was_declined(topo, COLLTOPO_BCAST, bytes, 0, root, 0)) {
-        return MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root);
-    }
     int rc;
 
     if (0 == bytes) {
@@ -140,6 +138,17 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
         rc = mca_coll_topo_remember(topo, COLLTOPO_BCAST, bytes, 0, root, 0, rc);
     }
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
+}
+
+int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,
+                        ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_BCAST, mca_coll_topo_bytes(dtype, (size_t) count), 0, root, 0)) {
+        return MCA_COLL_TOPO_PASS_ON(bcast, buf, count, dtype, root);
+    }
+    return mca_coll_topo_serve_bcast(buf, count, dtype, root, comm, topo);
 }
 
 static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_topo_run_fn_t run, int collective,

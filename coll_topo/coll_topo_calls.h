@@ -36,6 +36,9 @@ static inline int mca_coll_topo_came_back(mca_coll_topo_module_t *topo, int coll
     return rc;
 }
 
+/* What was declined before is no turn in a trial. */
+#define MCA_COLL_TOPO_PASS_ON(name, ...) topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module)
+
 #define MCA_COLL_TOPO_FALL_BACK(name, ...)                 \
     mca_coll_topo_came_back(topo, MCA_COLL_TOPO_OF_##name, \
                             topo->previous.name(__VA_ARGS__, comm, topo->previous.name##_module))

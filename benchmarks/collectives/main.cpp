@@ -147,6 +147,13 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
       row.complaints.insert(row.complaints.end(), lines.begin(), lines.end());
     }
   }
+  // Whoever may choose may have chosen anew meanwhile.
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].contender->server() != Server::either) continue;
+    const ServedSince since(counters);
+    for (int repeat = 0; repeat < 3; ++repeat) calls[i]();
+    rows[i].served = since.now();
+  }
   for (std::size_t i = 0; options.overlap && i < rows.size(); ++i)
     if (rows[i].contender->form() != Form::blocking)
       rows[i].overlap = overlap(*callers[i], *options.overlap, options.effort, job.control);

@@ -72,7 +72,7 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
 bool Guard::agree(Class& one, const Request& request) {
   std::vector<long long> times = one.trial->medians();
   agreement_.add_up(times);
-  one.trial->narrow(times);
+  one.trial->narrow(times, ranks_);
   if (!one.trial->winner()) return false;
   Outcome outcome;
   outcome.key = one.key;

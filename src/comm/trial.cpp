@@ -11,6 +11,7 @@ constexpr std::size_t k_first_calls = 3;   // of a turn of the first stage, of w
 constexpr std::size_t k_second_calls = 5;  // the same of the second stage
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
 constexpr double k_margin = 0.98;          // of the previous implementation's time, that a winner stays below
+constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
 
 }  // namespace
 
@@ -44,7 +45,7 @@ std::vector<long long> Trial::medians() const {
   return medians;
 }
 
-void Trial::narrow(std::span<const long long> sums) {
+void Trial::narrow(std::span<const long long> sums, int ranks) {
   for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
   const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
   if (stage_++ == 0) {
@@ -56,7 +57,9 @@ void Trial::narrow(std::span<const long long> sums) {
   winner_ = best;
   const std::size_t previous = sums_.size() - 1;
   const bool previous_is_in = previous_is_last_ && left_.back() == previous;
-  if (previous_is_in && static_cast<double>(sums[best]) > k_margin * static_cast<double>(sums[previous]))
+  const auto of_previous = static_cast<double>(sums[previous]);
+  if (previous_is_in &&
+      static_cast<double>(sums[best]) > std::min(k_margin * of_previous, of_previous - k_resolution_ns * ranks))
     winner_ = previous;
   turns_.clear();
   place_ = 0;

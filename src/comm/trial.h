@@ -30,8 +30,8 @@ class Trial {
 
   /// This rank's median of each contestant in this stage, in nanoseconds; k_no_time for one without any.
   std::vector<long long> medians() const;
-  /// With the sums of all ranks' medians, equal everywhere.
-  void narrow(std::span<const long long> sums);
+  /// With the sums of all `ranks`' medians, equal everywhere.
+  void narrow(std::span<const long long> sums, int ranks);
   /// Once the trial is over.
   std::optional<std::size_t> winner() const { return winner_; }
   /// Seconds per rank and call, as they were agreed on last; negative: never measured.

@@ -31,7 +31,7 @@ std::vector<int> played(Trial& trial, const std::vector<double>& seconds, int ra
     if (trial.must_agree()) {
       std::vector<long long> sums = trial.medians();
       for (long long& sum : sums) sum *= ranks;
-      trial.narrow(sums);
+      trial.narrow(sums, ranks);
       continue;
     }
     const Trial::Turn turn = trial.turn();
@@ -60,6 +60,12 @@ TEST(Trial, the_previous_implementation_keeps_what_is_not_clearly_beaten) {
   Trial clear(2, true);
   played(clear, {9.5e-6, 10e-6});
   EXPECT_EQ(clear.winner(), 0u);
+  Trial too_short_to_tell(2, true);
+  played(too_short_to_tell, {0.19e-6, 0.24e-6}, 2);
+  EXPECT_EQ(too_short_to_tell.winner(), 1u) << "50 ns of one call";
+  Trial short_and_clear(2, true);
+  played(short_and_clear, {0.3e-6, 0.6e-6}, 2);
+  EXPECT_EQ(short_and_clear.winner(), 0u);
   Trial among_ours(2, false);
   played(among_ours, {10e-6, 9.9e-6});
   EXPECT_EQ(among_ours.winner(), 1u);
@@ -70,7 +76,7 @@ TEST(Trial, one_slow_call_in_a_turn_decides_nothing) {
   int call = 0;
   while (!trial.winner()) {
     if (trial.must_agree()) {
-      trial.narrow(trial.medians());
+      trial.narrow(trial.medians(), 1);
       continue;
     }
     const Trial::Turn turn = trial.turn();
@@ -85,7 +91,7 @@ TEST(Trial, a_contestant_that_was_never_measured_does_not_win) {
   Trial trial(2, true);
   while (!trial.winner()) {
     if (trial.must_agree()) {
-      trial.narrow(trial.medians());
+      trial.narrow(trial.medians(), 1);
       continue;
     }
     if (trial.turn().counts && trial.turn().contestant == 0) trial.add(0, 1);
