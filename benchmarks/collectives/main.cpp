@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -278,6 +279,18 @@ bool bench(const Job& job, const Options& options, const Counters& counters) {
   return correct;
 }
 
+void write_demand(const Options& options, int ranks) {
+  const std::size_t bytes = options.sizes.front();
+  const std::size_t size = size_of(element_for(options, bytes));
+  std::ofstream file(options.demand);
+  file << "source,target,bytes\n";
+  for (int from = 0; from < ranks; ++from)
+    for (int to = 0; to < ranks; ++to)
+      if (const std::size_t count = elements_between(options.spread, bytes / size, ranks, from, to); count > 0)
+        file << fmt::format("{},{},{}\n", from, to, count * size);
+  if (!file.flush()) throw std::invalid_argument(fmt::format("--demand {}: cannot be written", options.demand));
+}
+
 int run_job(int argc, char** argv) {
   Job job;
   MPI_Comm_rank(MPI_COMM_WORLD, &job.rank);
@@ -286,6 +299,7 @@ int run_job(int argc, char** argv) {
   if (!parsed.options) return parsed.status;
   int status = 2;
   try {
+    if (!parsed.options->demand.empty() && job.rank == 0) write_demand(*parsed.options, job.ranks);
     const Contender control("native", Kind::allreduce);
     job.control = control.comm();
     const Counters counters;

@@ -126,6 +126,10 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
                  "of calls whose blocks have sizes of their own, of which BYTES is the mean: equal, uneven (half to "
                  "three halves), skewed (Zipf), huge (one block a thousand times the others), sparse (one in eight)")
       ->transform(CLI::CheckedTransformer(spreads));
+  app.add_option(
+      "--demand", options.demand,
+      "write the bytes that ranks have for each other in an alltoallv of the first of BYTES to this file, for "
+      "colltopo bound alltoallv and generate mcf");
   app.add_option("--pace", options.pace, "coll_topo_pace of what coll/topo serves: free or steps");
   app.add_option(
          "--overlap", options.overlap,

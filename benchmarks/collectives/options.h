@@ -19,7 +19,8 @@ struct Options {
   Reduction reduction = Reduction::sum;
   int root = 0;
   Spread spread = Spread::equal;
-  std::string pace;  // of coll/topo's contenders; empty: as set otherwise
+  std::string demand;  // file to write what ranks have for each other to; empty: none
+  std::string pace;    // of coll/topo's contenders; empty: as set otherwise
   Effort effort;
   std::optional<Computing> overlap;  // nothing: not asked for
   bool check = false;

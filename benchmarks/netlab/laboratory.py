@@ -142,14 +142,14 @@ def links():
     return json.loads(ask([NETLAB, "bytes", "--name", NAME, "--drops", "--json"]))["links"]
 
 
-def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400):
+def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400, more=()):
     """Rows of these contenders on the network that is up; none where they fail or do not end in time."""
     names = ", ".join(contenders.algorithms)
     ask([NETLAB, "bytes", "--name", NAME, "--reset"])
     command = run_command(contenders.transport, contenders.environment)
     command += ["colltopo-bench", "--collective", collective, "--algorithm", ",".join(contenders.algorithms.values())]
     command += ["--bytes", ",".join(map(str, sizes)), "--iterations", str(iterations), "--warmup", str(warmup), "--pause", "0.05", "--json"]
-    command += ["--check"] if contenders.check else []
+    command += [*more, *(["--check"] if contenders.check else [])]
     busy = busy_when_started()
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)

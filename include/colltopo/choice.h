@@ -1,10 +1,11 @@
 // Which algorithm serves which call: every variant of every row that does the collective is priced by a model, the
 // cheapest wins.
 //
-// The price comes from the programs themselves. A few ranks' programs are read once per variant into a profile (per
-// step: messages, and chunks moved within the node, over the network and through reductions); with bytes and the
-// machine's parameters a profile gives seconds. Everything here depends only on what is equal on all ranks. A process
-// has one chooser for all communicators whose ranks lie alike.
+// The price comes from the programs themselves. They are read once per variant into a profile (per step: messages, and
+// chunks moved within the node, over the busiest link and through reductions); with bytes and the machine's parameters
+// a profile gives seconds. All ranks' programs where the links of the network are known, otherwise those of a few.
+// Everything here depends only on what is equal on all ranks. A process has one chooser for all communicators whose
+// ranks lie alike.
 #pragma once
 
 #include <array>
@@ -22,7 +23,8 @@ namespace colltopo {
 /// The machine, per locality class. Defaults are those of a current node with one 100 Gbit/s interface.
 struct Machine {
   double latency_node = 0.4e-6;     // s, one message between ranks of a node
-  double latency_network = 2.0e-6;  // s, one message between nodes
+  double latency_network = 2.0e-6;  // s, one message between nodes that are near
+  double latency_hop = 1.0e-6;      // s, each link more that a message takes
   double overhead = 0.15e-6;        // s, each further message of a rank in the same step
   double bandwidth_node = 8e9;      // bytes/s, one rank to another of its node
   double bandwidth_network = 12e9;  // bytes/s, of a node's interface (of each link of a torus)
@@ -34,15 +36,21 @@ struct Machine {
   friend bool operator==(const Machine&, const Machine&) = default;
 };
 
+class NodeNetwork;  // colltopo/node_network.h
+
 /// Where the ranks are.
 struct Placement {
   std::vector<int> node_of;     // [rank]
-  std::vector<int> dimensions;  // sides of the torus that the nodes form (row-major by rank); empty: a crossbar
+  std::vector<int> dimensions;  // sides of the grid that the nodes form (row-major by rank); empty: none
+  /// The links between nodes. Null: unknown, or too many; prices are then those of the torus of the dimensions, or of a
+  /// crossbar.
+  std::shared_ptr<const NodeNetwork> network = nullptr;
 
   int nodes() const;
   int ranks_per_node() const;  // of the fullest node
 
-  friend bool operator==(const Placement&, const Placement&) = default;
+  /// Networks by what they are.
+  friend bool operator==(const Placement& a, const Placement& b);
 };
 
 /// What a call asks for, as far as it may decide: equal on all ranks.
@@ -53,6 +61,7 @@ struct Request {
   bool commutative = true;       // reductions
   bool associative_bits = true;  // reductions: any order gives the same bits
   bool fallback_allowed = true;  // false: the previous component is known to be wrong for this call
+  bool tried = true;             // a trial corrects the choice; where none does, a candidate must be further ahead
   /// Name of the component that would serve the call: "tuned", "han", "basic". Of others nothing is known, and what is
   /// neither forced nor filed is theirs.
   std::string_view previous = "tuned";
@@ -86,6 +95,9 @@ std::string unfit_for(const Properties& properties, const Request& request);
 /// What settings fix for one collective ("alltoall_radix"), on top of what holds for all.
 using CollectiveValues = std::array<OptionValues, k_collectives>;
 
+/// The part of the previous component's time that a candidate must stay below: a model is wrong somewhere.
+double lead_over_previous(const Request& request);
+
 /// Thread-safe.
 class Chooser {
  public:
@@ -106,8 +118,8 @@ class Chooser {
   /// at the middle of the request's class of sizes, excluded ones last. The previous component is among them, unless it
   /// is not allowed or not known, priced as what it is known to do.
   std::vector<Candidate> candidates(const Request& request);
-  /// The first of candidates(), unless it is less than 5% ahead of the previous
-  /// component. The answer lives as long as the chooser; a class that is known costs a look-up.
+  /// The first of candidates(), unless it is less than lead_over_previous() ahead of the previous component. The answer
+  /// lives as long as the chooser; a class that is known costs a look-up.
   const Choice& choose(const Request& request);
   /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
   std::vector<Candidate> leading(const Request& request, std::size_t most);

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "colltopo/demand.h"
 #include "colltopo/routing.h"
 #include "colltopo/shape.h"
 
@@ -28,6 +29,7 @@ struct Shares {
   std::vector<std::span<const std::int32_t>> resources;  // [path] each as often as the path loads it
   std::vector<double> capacity;                          // [resource]
   std::vector<std::int32_t> step;  // [resource] from 0; steps follow each other. Empty: all at the same time
+  std::vector<double> demand;      // [pair] what its whole shard loads; empty: one unit each
 
   /// Ends a pair whose paths have been added.
   void end_pair() { first_path.push_back(weights.size()); }
@@ -59,8 +61,8 @@ struct Chunked {
   double loss() const { return time_before > 0 ? time / time_before - 1 : 0; }
 };
 
-/// `loss`: what may be lost for the sake of fewer chunks.
+/// `loss`: what may be lost for the sake of fewer chunks. Times are those of `demand` where it is given.
 Chunked chunked(const Topology& topology, const Routing& routing, Chunk most = k_most_chunks_default,
-                double loss = k_negligible_loss);
+                double loss = k_negligible_loss, const Demand* demand = nullptr);
 
 }  // namespace colltopo

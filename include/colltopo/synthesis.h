@@ -36,7 +36,8 @@ struct SynthesisOptions {
   Children children = Children::stripping;     // mcf-master
   const Routing* start = nullptr;              // a routing of the same hosts to begin with (warm start)
   std::span<const double> start_lengths = {};  // mcf: [link] lengths that proved how good `start` was; empty: unknown
-  Team* team = nullptr;                        // to share the work with: methods that `spread`; nullptr: alone
+  const Demand* demand = nullptr;  // mcf: what hosts have for each other; nullptr: one unit each. Not with a start
+  Team* team = nullptr;            // to share the work with: methods that `spread`; nullptr: alone
   /// Called now and then with the bounds so far, for people who wait.
   std::function<void(const FlowBound& bound)> progress = {};
 };

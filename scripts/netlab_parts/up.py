@@ -115,7 +115,7 @@ def _build(folder, name, graph, settings):
         about |= settings | {"stations": said[1]["stations"]}
         _write_agent(folder, graph, said[1]["stations"])
         with open(f"{folder}/topology.json", "w", encoding="utf-8") as file:
-            json.dump(settings["topology"] | {"hosts": graph.host_names}, file)
+            json.dump(_as_built(settings["topology"], graph, settings["shaping"]), file)
         state.write_json(f"{folder}/network.json", about)
         os.write(release, b"x")
         os.waitpid(watcher, 0)
@@ -125,6 +125,14 @@ def _build(folder, name, graph, settings):
         raise
     finally:
         os.close(release)
+
+
+def _as_built(native, graph, shaping):
+    """The topology as it is here: by the names of these hosts, at the rates and delays of these cables."""
+    bytes_per_unit = shaping["rate"] / 8 / graph.slowest_bandwidth()
+    delay = {"latency": shaping["delay_us"] * 1e-6} if shaping["delay_us"] > 0 else {}
+    links = [link | {"bandwidth": link["bandwidth"] * bytes_per_unit} | delay for link in native["links"]]
+    return native | {"hosts": graph.host_names, "links": links}
 
 
 def _watch(folder, name, graph, settings, parent, say, hear):

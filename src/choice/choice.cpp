@@ -15,20 +15,22 @@
 
 #include "choice/previous.h"
 #include "choice/variants.h"
+#include "colltopo/node_network.h"
 
 namespace colltopo {
 
 namespace {
 
 constexpr double k_behind = 1.3;  // times the best, by its count: no price would turn that round
-constexpr double k_lead = 0.95;   // of the previous component's time, that a candidate must stay below
+constexpr double k_lead = 0.95;
+constexpr double k_lead_untried = 0.75;
 
 // What a decision depends on besides the chooser.
 struct Key {
   const std::vector<Variant>* among;
   std::size_t from;  // of the class of sizes
   std::size_t previous;
-  bool commutative, associative_bits, fallback_allowed;
+  bool commutative, associative_bits, fallback_allowed, tried;
 
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -36,8 +38,8 @@ struct Key {
 struct KeyHash {
   std::size_t operator()(const Key& key) const {
     std::size_t hash = std::hash<const void*>{}(key.among);
-    const std::size_t flags =
-        (key.commutative ? 1u : 0u) | (key.associative_bits ? 2u : 0u) | (key.fallback_allowed ? 4u : 0u);
+    const std::size_t flags = (key.commutative ? 1u : 0u) | (key.associative_bits ? 2u : 0u) |
+                              (key.fallback_allowed ? 4u : 0u) | (key.tried ? 8u : 0u);
     for (const std::size_t part : {key.from, key.previous, flags}) hash = (hash ^ part) * 0x9E3779B97F4A7C15ull;
     return hash ^ (hash >> 32);
   }
@@ -69,6 +71,13 @@ bool better(const Candidate& a, const Candidate& b) {
 }
 
 }  // namespace
+
+double lead_over_previous(const Request& request) { return request.tried ? k_lead : k_lead_untried; }
+
+bool operator==(const Placement& a, const Placement& b) {
+  if (a.node_of != b.node_of || a.dimensions != b.dimensions) return false;
+  return a.network == b.network || (a.network != nullptr && b.network != nullptr && *a.network == *b.network);
+}
 
 int Placement::nodes() const { return static_cast<int>(std::set<int>(node_of.begin(), node_of.end()).size()); }
 
@@ -173,7 +182,10 @@ struct Chooser::State {
     Placement placement;
     const Rank ranks = level == Level::within_nodes ? terrain.nodes->largest() : terrain.nodes->groups();
     for (Rank r = 0; r < ranks; ++r) placement.node_of.push_back(level == Level::within_nodes ? 0 : r);
-    if (level == Level::between_nodes) placement.dimensions = terrain.placement.dimensions;
+    if (level == Level::between_nodes) {
+      placement.dimensions = terrain.placement.dimensions;
+      placement.network = terrain.placement.network;
+    }
     return *(made = std::make_unique<Terrain>(std::move(placement)));
   }
 
@@ -258,7 +270,8 @@ struct Chooser::State {
     Candidate best = cheapest(variants(request.collective), request, bytes);
     std::optional<Candidate> left =
         fallback(request, bytes, best.excluded.empty() ? best.seconds : std::numeric_limits<double>::infinity());
-    if (left && (!best.excluded.empty() || best.seconds >= k_lead * left->seconds)) return *std::move(left);
+    if (left && (!best.excluded.empty() || best.seconds >= lead_over_previous(request) * left->seconds))
+      return *std::move(left);
     return best.excluded.empty() ? best : unknown;
   }
 
@@ -320,7 +333,8 @@ const Choice& Chooser::choose(const Request& request) {
           state_->number_of(request.previous),
           request.commutative,
           request.associative_bits,
-          request.fallback_allowed};
+          request.fallback_allowed,
+          request.tried};
   if (among == nullptr) key.among = &state_->variants(request.collective);
   return state_->kept(key, sizes, [&] { return state_->decided(request, sizes.middle); });
 }
@@ -329,7 +343,7 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   const std::lock_guard lock(state_->mutex);
   const SizeClass sizes = size_class_of(request.bytes);
   auto& among = state_->variants(algorithm, options, request.collective);
-  const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true};
+  const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true, true};
   return state_->kept(key, sizes, [&] { return state_->cheapest(among, request, sizes.middle); });
 }
 

@@ -2,21 +2,32 @@
 
 #include <algorithm>
 
+#include "colltopo/node_network.h"
+
 namespace colltopo {
 
 namespace {
 
-// Loads of a node's links, step by step: one interface on a crossbar, two directions per side on a torus.
+// Loads of links, step by step, in shards over the slowest link: where the network is known, of all its links by all
+// ranks' messages; otherwise of a node's own, one interface on a crossbar, two directions per side on a torus.
 class Links {
  public:
-  explicit Links(const std::vector<int>& sides) : sides_(sides), links_(std::max<std::size_t>(1, 2 * sides.size())) {}
+  explicit Links(const Placement& placement)
+      : network_(placement.network.get()),
+        sides_(placement.dimensions),
+        links_(std::max<std::size_t>(
+            1, network_ != nullptr ? static_cast<std::size_t>(network_->links()) : 2 * sides_.size())) {}
 
   void clear(Step steps) { loads_.assign((static_cast<std::size_t>(steps) + 1) * links_, 0.0); }
 
   // Adds a message between two nodes along a shortest path, half each way where both are equally long. As every node
   // does alike, a node's own links carry as much for others as others' links carry for it. Returns the hops.
-  int add(Step step, double shards, int from, int to) {
+  double add(Step step, double shards, int from, int to) {
     double* const loads = &loads_[static_cast<std::size_t>(step) * links_];
+    if (network_ != nullptr) {
+      for (const std::int32_t link : network_->path(from, to)) loads[link] += shards * network_->slowness(link);
+      return network_->hops(from, to);
+    }
     if (sides_.empty()) {
       loads[0] += shards;
       return 1;
@@ -39,6 +50,7 @@ class Links {
   }
 
  private:
+  const NodeNetwork* network_;
   const std::vector<int>& sides_;
   std::size_t links_;
   std::vector<double> loads_;
@@ -57,10 +69,7 @@ void take_larger(StepWork& all, const StepWork& one) {
 class Reader {
  public:
   Reader(const Shape& shape, const Terrain& terrain)
-      : terrain_(terrain),
-        chunk_(1.0 / shape.chunks),
-        out_(terrain.placement.dimensions),
-        in_(terrain.placement.dimensions) {}
+      : terrain_(terrain), chunk_(1.0 / shape.chunks), out_(terrain.placement), in_(terrain.placement) {}
 
   void read(const std::vector<Program>& programs, double ranks_per_program) {
     Step last = 0;
@@ -102,7 +111,7 @@ class Reader {
     double messages_node = 0, messages_network = 0, shards_node = 0;
   };
   struct Direction {
-    explicit Direction(const std::vector<int>& sides) : links(sides) {}
+    explicit Direction(const Placement& placement) : links(placement) {}
     Links links;               // of the node, for all of its ranks
     std::vector<OneWay> mine;  // [step]
   };
@@ -116,7 +125,7 @@ class Reader {
     }
     way.messages_network += 1;
     double& hops = own_[static_cast<std::size_t>(op.step)].hops;
-    hops = std::max(hops, static_cast<double>(direction.links.add(op.step, ranks_per_program * shards, from, to)));
+    hops = std::max(hops, direction.links.add(op.step, ranks_per_program * shards, from, to));
   }
 
   void read(const Program& program, double ranks_per_program) {
@@ -184,6 +193,14 @@ std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain) {
 Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
                    const std::function<Program(Rank)>& program_of) {
   const Groups& nodes = *terrain.nodes;
+  if (terrain.placement.network != nullptr) {
+    Reader reader(shape, terrain);
+    std::vector<Program> programs;
+    programs.reserve(static_cast<std::size_t>(shape.ranks));
+    for (Rank rank = 0; rank < shape.ranks; ++rank) programs.push_back(program_of(rank));
+    reader.read(programs, 1);
+    return reader.profile(0);  // there are no others
+  }
   std::vector<Rank> seeds = {shape.root};
   if (rooted(shape.collective)) {
     const Rank far = (shape.root + shape.ranks / 2) % shape.ranks;
@@ -206,9 +223,10 @@ double seconds_of(const Profile& profile, const Machine& machine, double bytes) 
   double seconds = 0, in_messages = 0, steps = 0;
   for (const auto& [step, times] : profile.steps) {
     const double messages = step.messages_node + step.messages_network;
-    const double latency = step.messages_network > 0 ? machine.latency_network * step.hops
-                           : messages > 0            ? machine.latency_node
-                                                     : 0;
+    const double latency = step.messages_network > 0
+                               ? machine.latency_network + std::max(0.0, step.hops - 1) * machine.latency_hop
+                           : messages > 0 ? machine.latency_node
+                                          : 0;
     double one = latency;
     if (messages > 1) one += (messages - 1) * std::max(machine.overhead, latency / machine.window);
     const double unexpected = std::max(0.0, step.received - machine.window);

@@ -21,10 +21,10 @@ struct StepWork {
   double messages_node = 0, messages_network = 0;  // by the busiest sampled rank, each way
   double received = 0, shards_received = 0;        // messages, and what is in them
   double shards_node = 0;                          // within the node by the busiest sampled rank, each way
-  double shards_network = 0;                       // over the busiest link of the node, for all of its ranks, each way
+  double shards_network = 0;                       // over the busiest link, of those of a node where not all are known
   double shards_packed = 0;                        // gathered or scattered because they are not contiguous
   double shards_copied = 0, shards_reduced = 0;    // busiest sampled rank
-  double hops = 0;                                 // of the longest message over the network
+  double hops = 0;                                 // of the longest message over the network, near nodes' being 1
 
   friend bool operator==(const StepWork&, const StepWork&) = default;
 };
@@ -41,8 +41,8 @@ struct Profile {
   double elsewhere = 0;
 };
 
-/// Reads the programs of one or two ranks of a node; for a rooted collective also of a node far from the root. `steps`:
-/// of the whole schedule.
+/// Reads the programs of all ranks where the links between nodes are known; otherwise of one or two ranks of a node,
+/// for a rooted collective also of a node far from the root. `steps`: of the whole schedule.
 Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
                    const std::function<Program(Rank)>& program_of);
 

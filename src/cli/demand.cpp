@@ -13,11 +13,15 @@
 
 namespace colltopo::cli {
 
-namespace {
-
 Demand demand_argument(const std::string& path, const Topology& topology) {
   return read_demand(file_contents(path), input_name(path), topology.hosts());
 }
+
+std::string demand_text(const Demand& demand) {
+  return fmt::format("{:.6g} between {} hosts", demand.total(), demand.hosts());
+}
+
+namespace {
 
 /// Of the link that is busy for longest, and how long in seconds.
 struct Busiest {
@@ -40,7 +44,7 @@ void report_busiest(Report& report, const Topology& topology, const Busiest& bus
 void report_traffic(Report& report, const Topology& topology, const Demand& demand) {
   report.add("collective", "alltoallv")
       .add("topology", topology.name())
-      .add("bytes", demand.total(), fmt::format("{:.6g} between {} hosts", demand.total(), topology.hosts()));
+      .add("bytes", demand.total(), demand_text(demand));
 }
 
 void check_lengths_of_demand(const DemandArguments& arguments, const Topology& topology, const Demand& demand,

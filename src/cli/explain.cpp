@@ -10,12 +10,14 @@
 #include <iostream>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/command.h"
 #include "colltopo/choice.h"
 #include "colltopo/error.h"
+#include "colltopo/node_network.h"
 #include "colltopo/placement.h"
 #include "colltopo/text.h"
 #include "comm/constants.h"
@@ -30,8 +32,6 @@ namespace colltopo::cli {
 namespace {
 
 constexpr Rank k_most_ranks = 65536;
-// As Chooser::choose(): how far ahead of the previous component a candidate must be.
-constexpr double k_lead = 0.95;
 
 struct Arguments {
   std::string collective;
@@ -64,29 +64,40 @@ std::vector<int> nodes_by_rank(const Arguments& arguments) {
   return node_of;
 }
 
-/// Sides of the network of nodes; empty when it is no grid, which counts as a crossbar.
-std::vector<int> dimensions_on(const Arguments& arguments, int nodes) {
-  if (arguments.on.empty()) return {};
-  const Topology topology = topology_argument(arguments.on);
+/// The network of nodes, which may be part of the one that a parameter names; nothing where none is named.
+std::optional<Topology> network_on(const Arguments& arguments, const Settings& settings) {
+  if (arguments.on.empty())
+    return settings.topology.empty() ? std::optional<Topology>() : *machine_network(settings.topology);
+  Topology topology = topology_argument(arguments.on);
+  const int nodes = Placement{nodes_by_rank(arguments), {}}.nodes();
   if (topology.hosts() != nodes)
     throw Error(fmt::format("{} has {} hosts; {} ranks with {} per node need {}", topology.name(), topology.hosts(),
                             arguments.ranks, arguments.ranks_per_node, nodes));
-  return topology.sides();
+  return topology;
 }
 
 /// The constants of a job with so many ranks on this host.
-Machine machine_for(const Arguments& arguments, const Settings& settings, std::vector<SourcedConstant>* sources) {
+Machine machine_for(const Arguments& arguments, const Settings& settings, const Topology* network,
+                    std::vector<SourcedConstant>* sources) {
   Settings on = settings;
   if (on.topology.empty()) on.topology = arguments.on;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  return machine_with(on, constants_line(on, {without_domain(host.data())}, arguments.ranks_per_node), sources);
+  return machine_with(on, constants_line(on, {without_domain(host.data())}, arguments.ranks_per_node), network,
+                      sources);
 }
 
-std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings, const Machine& machine) {
+std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings, const Topology* network,
+                                     const Machine& machine) {
   Placement placement{nodes_by_rank(arguments), settings.dimensions};
   const int nodes = placement.nodes();
-  if (!arguments.on.empty()) placement.dimensions = dimensions_on(arguments, nodes);
+  if (network != nullptr && network->hosts() == nodes) {
+    placement.dimensions = network->sides();
+    std::vector<NodeId> hosts(static_cast<std::size_t>(nodes));
+    std::iota(hosts.begin(), hosts.end(), 0);
+    if (nodes > 1 && arguments.ranks <= k_most_ranks_by_link)
+      placement.network = std::make_shared<const NodeNetwork>(*network, hosts);
+  }
   const auto product =
       std::accumulate(placement.dimensions.begin(), placement.dimensions.end(), std::int64_t{1}, std::multiplies<>());
   if (product != nodes) placement.dimensions.clear();  // part of a machine counts as a crossbar
@@ -105,7 +116,7 @@ std::vector<Candidate> candidates_of(Chooser& chooser, const Request& request) {
   return all;
 }
 
-std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& candidates) {
+std::string reason_of(const Request& request, const Candidate& chosen, const std::vector<Candidate>& candidates) {
   const auto fallback =
       std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.algorithm == nullptr; });
   if (fallback == candidates.end() && chosen.algorithm == nullptr)
@@ -114,8 +125,8 @@ std::string reason_of(const Candidate& chosen, const std::vector<Candidate>& can
   if (chosen.algorithm != nullptr)
     return fmt::format("the cheapest candidate; the previous component is predicted to take {:.2f} times as long",
                        fallback->seconds / chosen.seconds);
-  return fmt::format("no candidate is predicted to take less than {:.0f}% of the previous component's time",
-                     100 * k_lead);
+  return fmt::format("no candidate is predicted to take less than {:.0f}% of the previous component's time{}",
+                     100 * lead_over_previous(request), request.tried ? "" : ", and no trial may change bits");
 }
 
 nlohmann::ordered_json candidates_json(const std::vector<Candidate>& candidates) {
@@ -231,8 +242,9 @@ Explained explained(const Arguments& arguments, const Settings& settings, const 
   }
   if (settings.choosing == Choosing::off && request.fallback_allowed)
     return {Candidate{nullptr, {}, "fallback", 0, ""}, "the parameter choice is off"};
-  const Choice& choice = chooser.choose(of_schedules(request));
-  return {choice, reason_of(choice, candidates), choice.from, choice.to};
+  const Request asked = for_model(settings, request);
+  const Choice& choice = chooser.choose(asked);
+  return {choice, reason_of(asked, choice, candidates), choice.from, choice.to};
 }
 
 /// Chunks that each shard, or the vector of bcast and reduce, is cut into; 0: the previous component serves, or a file
@@ -276,8 +288,10 @@ void run(const Arguments& arguments, const Session& session) {
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Settings settings = settings_from(arguments);
   std::vector<SourcedConstant> constants;
-  const Machine machine = machine_for(arguments, settings, &constants);
-  Chooser& chooser = *chooser_for(arguments, settings, machine);  // the process keeps it
+  const std::optional<Topology> on = network_on(arguments, settings);
+  const Topology* const network = on ? &*on : nullptr;
+  const Machine machine = machine_for(arguments, settings, network, &constants);
+  Chooser& chooser = *chooser_for(arguments, settings, network, machine);  // the process keeps it
   const std::string path = arguments.rules.empty() ? settings.rules : arguments.rules;
   const Rules rules = path.empty() ? Rules() : Rules::read(path);
 

@@ -34,6 +34,11 @@ GenerateKind kind_of(const std::string& algorithm) {
 
 void run(const GenerateArguments& arguments, Session& session) {
   const GenerateKind kind = kind_of(arguments.algorithm);
+  if (!arguments.demand.empty() && (arguments.algorithm != "mcf" || arguments.parametric || !arguments.from.empty()))
+    throw Error(fmt::format("--demand: {}; expected mcf alone, without --parametric and --from",
+                            arguments.algorithm != "mcf" ? arguments.algorithm + " makes one schedule for all traffic"
+                            : arguments.parametric       ? "a parametric file is for traffic that is alike everywhere"
+                                                         : "the schedule of --from was made for other traffic"));
   const Launch launched = launch();
   if (launched.ranks <= 1) return kind.run(arguments, session, nullptr);
   std::string obstacle;

@@ -39,6 +39,7 @@ struct GenerateArguments {
   std::string from_topology;     // what it was made for, where that cannot be told
   std::string from_lengths;      // what proved it
   std::string lengths;           // file to write: what proves the bound
+  std::string demand;            // file of what hosts have for each other; empty: alike
 
   // Trees.
   std::string trees;  // per host; a number, optimum or few; empty: optimum unless that needs very many

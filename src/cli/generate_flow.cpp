@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/certificate.h"
+#include "cli/demand.h"
 #include "colltopo/chunking.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
@@ -97,8 +98,15 @@ bool report_time(Report& report, double achieved, const FlowFigures& figures) {
   const double bound = figures.bound;
   // Rounding may put the sides of an exact answer the wrong way round in the last digit.
   const double gap = bound > 0 ? std::max(0.0, achieved / bound - 1) : 0;
-  report.add("F", achieved > 0 ? 1 / achieved : 0, fmt::format("{:.8g}", achieved > 0 ? 1 / achieved : 0))
-      .add("achieved", achieved, fmt::format("{:.8g} shards over the slowest link's bandwidth (1/F)", achieved))
+  if (figures.demand == nullptr)
+    report.add("F", achieved > 0 ? 1 / achieved : 0, fmt::format("{:.8g}", achieved > 0 ? 1 / achieved : 0));
+  else
+    report.add("demand", figures.demand->total(), demand_text(*figures.demand));
+  report
+      .add("achieved", achieved,
+           fmt::format("{:.8g} {}", achieved,
+                       figures.demand == nullptr ? "shards over the slowest link's bandwidth (1/F)"
+                                                 : "bytes over the slowest link's bandwidth, of the demand"))
       .add("bound", bound, fmt::format("{:.8g}", bound))
       .add("gap", gap, fmt::format("{:.2f}%", 100 * gap));
   if (figures.gap_asked < 0) return true;
@@ -135,6 +143,12 @@ Topology flow_topology(const Generation& generation) {
     throw Error(fmt::format("{}: {} host; an all-to-all needs at least 2", topology.name(), topology.hosts()));
   expect_connected(topology);
   return topology;
+}
+
+void read_demand(const GenerateArguments& arguments, const Topology& topology, FlowRequest& request) {
+  if (arguments.demand.empty()) return;
+  request.demand = std::make_unique<const Demand>(demand_argument(arguments.demand, topology));
+  request.synthesis.demand = request.demand.get();
 }
 
 FlowStart start_of(const GenerateArguments& arguments, const Topology& topology) {
@@ -194,11 +208,16 @@ void finish(Generation& generation, SectionedSchedule schedule, const Topology& 
     return generation.end();
   }
   facts.proof = proof_of(verdict);
-  const double achieved = time_of(on.cost, topology);
+  const Demand* const demand = figures.demand;
+  const double achieved = demand == nullptr ? time_of(on.cost, topology)
+                                            : all_to_all_time(topology, link_loads(whole(schedule), topology, *demand));
   if (!report_time(report, achieved, figures)) generation.miss();
   report.add("solve_seconds", figures.solve_s, seconds_text(figures.solve_s)).add("verified", true);
   facts.bound =
-      fmt::format("all-to-all time {:.8g}, at least {:.8g} shards over the slowest link", achieved, figures.bound);
+      demand == nullptr
+          ? fmt::format("all-to-all time {:.8g}, at least {:.8g} shards over the slowest link", achieved, figures.bound)
+          : fmt::format("for a demand of {:.8g} bytes: {:.8g}, at least {:.8g} of them over the slowest link",
+                        demand->total(), achieved, figures.bound);
   generation.write(schedule);
   generation.end();
 }
@@ -245,6 +264,10 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
   command.add_option("--from-lengths", arguments.from_lengths, "mcf: what --lengths wrote when --from was made")
       ->group(group);
   command.add_option("--lengths", arguments.lengths, "File for the lengths of links that prove the bound")
+      ->group(group);
+  command
+      .add_option("--demand", arguments.demand,
+                  "mcf: a file of the bytes that every host has for every other (as for bound alltoallv), or -")
       ->group(group);
   command.add_option("--from-topology", arguments.from_topology, "What --from was made for, if it is another network")
       ->group(group);

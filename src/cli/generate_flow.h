@@ -2,10 +2,12 @@
 // report.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "cli/generate.h"
+#include "colltopo/demand.h"
 #include "colltopo/layers.h"
 #include "colltopo/sections.h"
 
@@ -17,13 +19,17 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments);
 struct FlowRequest {
   std::optional<LayerMethod> layers;  // nothing: the default
   Chunk most_chunks = 0;
-  SynthesisOptions synthesis;  // with progress on the terminal
+  SynthesisOptions synthesis;            // with progress on the terminal
+  std::unique_ptr<const Demand> demand;  // of --demand; synthesis knows it too
 };
 /// Must not outlive `generation`.
 FlowRequest flow_request(const GenerateArguments& arguments, Generation& generation);
 
 /// The network, of at least two hosts that all reach each other.
 Topology flow_topology(const Generation& generation);
+
+/// Of --demand, on the network at hand, for a request.
+void read_demand(const GenerateArguments& arguments, const Topology& topology, FlowRequest& request);
 
 /// Of --from and --from-lengths, on the network at hand; empty where they are not given.
 struct FlowStart {
@@ -34,7 +40,8 @@ FlowStart start_of(const GenerateArguments& arguments, const Topology& topology)
 
 /// How the schedule came about.
 struct FlowFigures {
-  double bound = 0;  // the least time of an all-to-all
+  const Demand* demand = nullptr;  // times are of it; nullptr: of one shard for each pair
+  double bound = 0;                // the least time
   double chunk_loss = 0;
   double gap_asked = -1;  // of the schedule; negative: the method has none
   double solve_s = 0;

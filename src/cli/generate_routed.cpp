@@ -42,6 +42,7 @@ Task task_of(const GenerateArguments& arguments, Generation& generation) {
   task.request = flow_request(arguments, generation);
   task.topology = flow_topology(generation);
   task.method = routing_method_named(arguments.algorithm);
+  read_demand(arguments, task.topology, task.request);
   if (const std::string refusal = task.method->refusal(task.topology, task.request.synthesis); !refusal.empty())
     throw Error(fmt::format("{} on {}: {}", task.method->name, task.topology.name(), refusal));
   if (!arguments.from.empty()) generation.progress.show("reading " + arguments.from);
@@ -115,6 +116,7 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
   FlowFigures figures;
   figures.solve_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   figures.bound = synthesis.bound.time_lower;
+  figures.demand = request.synthesis.demand;
   task.start = {};
 
   if (!arguments.lengths.empty()) write_output(arguments.lengths, lengths_file(topology, synthesis.bound), session);
@@ -125,7 +127,7 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
     figures.gap_asked = request.synthesis.gap;
     loss = std::clamp(figures.bound * (1 + request.synthesis.gap) / synthesis.bound.time - 1, 0.0, loss);
   }
-  Chunked chunks = chunked(topology, synthesis.routing, request.most_chunks, loss);
+  Chunked chunks = chunked(topology, synthesis.routing, request.most_chunks, loss, figures.demand);
   synthesis.routing = {};
   figures.chunk_loss = chunks.loss();
   progress.show("finding planes and layers");

@@ -3,14 +3,14 @@
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
+#include "colltopo/node_network.h"
 #include "comm/settings.h"
-#include "prepare/network_profile.h"
 
 namespace colltopo::cli {
 
 Machine machine_on(const Topology& network, const std::vector<std::string>& settings) {
   Settings told;
-  told.machine = prepare::machine_on(network, told.machine);
+  told.machine = colltopo::machine_on(network, told.machine);
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos)

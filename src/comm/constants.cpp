@@ -16,6 +16,7 @@
 
 #include "colltopo/colltopo.h"
 #include "colltopo/error.h"
+#include "colltopo/node_network.h"
 
 namespace colltopo {
 
@@ -27,8 +28,9 @@ constexpr std::string_view k_line = "constants ";
 constexpr std::string_view k_from = " from ";
 constexpr const char* k_cut = "bandwidth_cut";
 
-constexpr std::array<ConstantName, 7> k_names = {{{"latency_node", &Machine::latency_node, false},
+constexpr std::array<ConstantName, 8> k_names = {{{"latency_node", &Machine::latency_node, false},
                                                   {"latency_network", &Machine::latency_network, false},
+                                                  {"latency_hop", &Machine::latency_hop, false},
                                                   {"message_overhead", &Machine::overhead, false},
                                                   {"bandwidth_node", &Machine::bandwidth_node, true},
                                                   {"bandwidth_network", &Machine::bandwidth_network, true},
@@ -197,8 +199,10 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
 
 bool is_constants_line(const std::string& line) { return line.starts_with(k_line); }
 
-Machine machine_with(const Settings& settings, const std::string& line, std::vector<SourcedConstant>* sources) {
+Machine machine_with(const Settings& settings, const std::string& line, const Topology* network,
+                     std::vector<SourcedConstant>* sources) {
   Machine machine = settings.machine;
+  const Machine on = network == nullptr ? machine : machine_on(*network, machine);
   std::map<std::string, double> measured;
   std::string path;
   if (is_constants_line(line)) {
@@ -218,6 +222,9 @@ Machine machine_with(const Settings& settings, const std::string& line, std::vec
     } else if (found != measured.end()) {
       machine.*name.field = found->second;
       source = "measured, " + path;
+    } else if (on.*name.field != machine.*name.field) {
+      machine.*name.field = on.*name.field;
+      source = "topology";
     }
     if (sources != nullptr) sources->push_back({name.name, machine.*name.field, source, name.is_rate});
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "colltopo/choice.h"
+#include "colltopo/topology.h"
 #include "comm/settings.h"
 
 namespace colltopo {
@@ -59,15 +60,17 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
 /// Whether a line is one of these.
 bool is_constants_line(const std::string& line);
 
-/// A constant, and where it is from: "default", "setting", or the file.
+/// A constant, and where it is from: "default", "setting", "topology", or the file.
 struct SourcedConstant {
   const char* name;
   double value;
   std::string source;
   bool is_rate;
 };
-/// The machine of the settings with what a constants_line() has in place of what nobody set.
-Machine machine_with(const Settings& settings, const std::string& line, std::vector<SourcedConstant>* sources);
+/// The machine of the settings; in place of what nobody set, what a constants_line() has, or else machine_on() says of
+/// the network (null: nothing).
+Machine machine_with(const Settings& settings, const std::string& line, const Topology* network,
+                     std::vector<SourcedConstant>* sources);
 /// "latency_node 0.9 us, ... (measured, FILE); bandwidth_node 8 GB/s (default)".
 std::string text_of(const std::vector<SourcedConstant>& constants);
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "colltopo/node_network.h"
 #include "colltopo/placement.h"
 #include "colltopo/topology.h"
 
@@ -16,6 +17,10 @@ namespace colltopo {
 std::shared_ptr<const Topology> machine_network(const std::string& text);
 /// The same; a file is read again if it is not what was read.
 std::shared_ptr<const Topology> machine_network_now(const std::string& text);
+
+/// Its links between these hosts, [node] host; kept for communicators to come.
+std::shared_ptr<const NodeNetwork> node_network(const std::shared_ptr<const Topology>& network,
+                                                const std::vector<NodeId>& host_of);
 
 /// Of the text of a topology file, or of a spec; 0 when there is none. Read with the topology, once per process.
 long long machine_checksum(const std::string& text);

@@ -13,6 +13,7 @@
 
 #include "colltopo/aggregation.h"
 #include "colltopo/error.h"
+#include "colltopo/node_network.h"
 #include "comm/build_id.h"
 #include "comm/file_stamps.h"
 #include "comm/machine_network.h"
@@ -166,8 +167,24 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
   }
   fit_topology();
   if (rules_) rules_fingerprint_ = filed_.fingerprint();
-  chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_}, machine_, options_, settings_.values);
+  chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_, network_of_nodes()}, machine_, options_,
+                            settings_.values);
   return true;
+}
+
+// Null where it is unknown, or where prices by all links would take long.
+std::shared_ptr<const NodeNetwork> Selector::network_of_nodes() const {
+  const RankPlaces& places = filed_.places();
+  const int nodes = Placement{node_of_, {}}.nodes();
+  if (places.empty() || nodes < 2 || ranks_ > k_most_ranks_by_link) return nullptr;
+  std::vector<NodeId> host_of(static_cast<std::size_t>(nodes), 0);
+  for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host) {
+    for (int i = 0; i < places.ranks_on[host]; ++i, ++place) {
+      const auto rank = static_cast<std::size_t>(places.rank_at[place]);
+      host_of[static_cast<std::size_t>(node_of_[rank])] = static_cast<NodeId>(host);
+    }
+  }
+  return node_network(machine_network(settings_.topology), host_of);
 }
 
 void Selector::replace_by(Selector&& other) {
@@ -304,7 +321,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     kept.decision = {nullptr, nullptr, {}, "fallback"};
     return kept;
   }
-  const Choice& chosen = chooser_->choose(of_schedules(request));
+  const Choice& chosen = chooser_->choose(for_model(settings_, request));
   say_prediction(request, chosen, kept.decision.open ? "model, until measured" : "model", true);
   kept.from = std::max(kept.from, chosen.from);
   kept.to = std::min(kept.to, chosen.to);

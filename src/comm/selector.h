@@ -123,6 +123,7 @@ class Selector : SelectorState {
  private:
   bool find_places(const colltopo_callbacks& callbacks);
   void fit_topology();
+  std::shared_ptr<const NodeNetwork> network_of_nodes() const;
   Kept decided(const Request& request, const Rule* rule, bool filed);
   Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
   /// Nothing: `excluded` says what keeps it from serving the call.
@@ -151,6 +152,11 @@ class Selector : SelectorState {
 
 /// The request as the chooser knows it: of the collective whose schedules serve it.
 Request of_schedules(const Request& request);
+/// Whether the guard may measure the call: one of known size, whose bits do not depend on who serves it or are decided
+/// by a file.
+bool may_try(const Settings& settings, const Request& request);
+/// of_schedules(), and whether a trial corrects what the model says.
+Request for_model(const Settings& settings, const Request& request);
 /// Whether all ranks know the sizes of the call.
 bool is_sized(const Request& request);
 /// Why a schedule file may not serve the request; empty: it may.

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "colltopo/error.h"
+#include "comm/machine_network.h"
 #include "comm/selector.h"
 
 namespace colltopo {
@@ -20,9 +21,17 @@ DecisionKey Selector::key_of(const Request& request) {
 }
 
 // Bits that change from call to call are no answer to how long a call takes.
-bool Selector::may_try(const Request& request) const {
-  return is_sized(request) && settings_.choosing == Choosing::measured &&
-         (!reduces(request.collective) || request.associative_bits || !settings_.decisions.empty());
+bool may_try(const Settings& settings, const Request& request) {
+  return is_sized(request) && settings.choosing == Choosing::measured &&
+         (!reduces(request.collective) || request.associative_bits || !settings.decisions.empty());
+}
+
+bool Selector::may_try(const Request& request) const { return colltopo::may_try(settings_, request); }
+
+Request for_model(const Settings& settings, const Request& request) {
+  Request same = of_schedules(request);
+  same.tried = settings.choosing != Choosing::measured || may_try(settings, request);
+  return same;
 }
 
 std::vector<Decision> Selector::leading(const Request& request, std::size_t most) {
@@ -103,8 +112,9 @@ void Selector::take_memory(const std::string& text) {
       decisions_.add(Decisions::outcome_from(line, "rank 0's decisions"));
   }
   std::vector<SourcedConstant> sources;
-  machine_ = machine_with(settings_, constants, &sources);
-  if (!constants.empty() && voice_.heard(1)) voice_.say(1, text_of(sources));
+  const auto network = settings_.topology.empty() ? nullptr : machine_network(settings_.topology);
+  machine_ = machine_with(settings_, constants, network.get(), &sources);
+  if ((!constants.empty() || network != nullptr) && voice_.heard(1)) voice_.say(1, text_of(sources));
 }
 
 void Selector::write_decisions() noexcept {

@@ -1,3 +1,5 @@
+#include <numeric>
+
 #include "colltopo/placement.h"
 #include "comm/machine_network.h"
 #include "prepare/request.h"
@@ -13,6 +15,11 @@ Ground ground_on(Topology machine, std::vector<int> ranks_on, const Machine& pri
   for (const int count : ranks_on) everywhere = everywhere && count > 0;
   if (everywhere) ground.dimensions = machine.sides();
   ground.prices = prices;
+  if (everywhere && machine.hosts() > 1 && ground.ranks() <= k_most_ranks_by_link) {
+    std::vector<NodeId> hosts(ranks_on.size());
+    std::iota(hosts.begin(), hosts.end(), 0);
+    ground.links = std::make_shared<const NodeNetwork>(machine, hosts);
+  }
   ground.machine = std::move(machine);
   ground.ranks_on = std::move(ranks_on);
   return ground;

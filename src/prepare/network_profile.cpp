@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "colltopo/node_network.h"
+
 namespace colltopo::prepare {
 
 namespace {
@@ -12,8 +14,13 @@ std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 /// What each rank and each link has to do in one step; what was touched is cleared in time proportional to it.
 class StepSums {
  public:
-  StepSums(const Topology& network, Rank ranks)
-      : network_(network), load_(network.links().size(), 0), all_(load_), sent_(at(ranks)), received_(at(ranks)) {}
+  StepSums(const Topology& network, std::span<const int> node_of, Rank ranks)
+      : network_(network),
+        hops_(network, node_of),
+        load_(network.links().size(), 0),
+        all_(load_),
+        sent_(at(ranks)),
+        received_(at(ranks)) {}
 
   struct OneWay {
     double messages_node = 0, messages_network = 0, shards_node = 0, shards = 0;
@@ -57,7 +64,7 @@ class StepSums {
       all_[at(link)] += load_[at(link)];
       load_[at(link)] = 0;
     }
-    work.hops = machine.latency_network > 0 ? longest_latency_ / machine.latency_network : 0;
+    if (work.messages_network > 0) work.hops = hops_.of(longest_latency_);
     for (const Rank rank : touched_) sent_[at(rank)] = {}, received_[at(rank)] = {};
     touched_.clear();
     loaded_.clear();
@@ -67,6 +74,7 @@ class StepSums {
 
  private:
   const Topology& network_;
+  Hops hops_;
   std::vector<double> load_, all_;       // [link] shards
   std::vector<OneWay> sent_, received_;  // [rank]
   std::vector<Rank> touched_;
@@ -113,23 +121,12 @@ bool same_node(std::span<const int> node_of, const Message& message) {
 
 }  // namespace
 
-Machine machine_on(const Topology& network, Machine machine) {
-  double slowest = 0, nearest = -1;
-  for (const Link& link : network.links()) {
-    if (slowest == 0 || link.bandwidth < slowest) slowest = link.bandwidth;
-    if (nearest < 0 || link.latency < nearest) nearest = link.latency;
-  }
-  if (slowest > 0) machine.bandwidth_network = slowest;
-  if (nearest > 0) machine.latency_network = nearest;
-  return machine;
-}
-
 NetworkProfile network_profile(const Schedule& schedule, const Topology& network, std::span<const int> node_of,
                                const Machine& machine) {
   const MessagePaths paths(schedule, network);
   const double chunk = 1.0 / schedule.shape.chunks;
   std::vector<StepWork> steps = local_work(schedule, chunk);
-  StepSums sums(network, schedule.shape.ranks);
+  StepSums sums(network, node_of, schedule.shape.ranks);
   const std::vector<Message> messages = messages_of(schedule);
   for (auto message = messages.begin(); message != messages.end();) {
     const Step step = message->step;

@@ -12,9 +12,6 @@
 
 namespace colltopo::prepare {
 
-/// The machine with what the network says of itself: the slowest link's rate and the shortest latency of a link.
-Machine machine_on(const Topology& network, Machine machine);
-
 struct NetworkProfile {
   Profile profile;
   std::vector<double> loads;           // [link] per byte of a call, all steps together; none within nodes

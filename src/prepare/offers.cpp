@@ -49,7 +49,7 @@ double messages_guessed(const Variant& variant) {
 
 std::set<const Variant*> worth_a_price_at(std::vector<Variant>& variants, const Ground& ground,
                                           const std::vector<std::size_t>& sizes) {
-  const Terrain terrain(Placement{ground.node_of, ground.dimensions});
+  const Terrain terrain(ground.placement());
   std::set<const Variant*> worth;
   for (const std::size_t bytes : sizes)
     for (const Variant* const variant : worth_a_price(variants, terrain, ground.prices, bytes)) worth.insert(variant);

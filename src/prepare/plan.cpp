@@ -24,9 +24,7 @@ const Priced& price_of(const Offer& offer, Tables tables) {
 class Others {
  public:
   Others(const Ground& ground, Collective collective)
-      : ground_(ground),
-        collective_(collective),
-        chooser_(ground.ranks(), Placement{ground.node_of, ground.dimensions}, ground.prices, {}) {}
+      : ground_(ground), collective_(collective), chooser_(ground.ranks(), ground.placement(), ground.prices, {}) {}
 
   struct Choice {
     std::string name;

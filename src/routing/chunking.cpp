@@ -38,11 +38,16 @@ double time_of(const Shares& shares, const std::vector<double>& loads) {
   return std::accumulate(most.begin(), most.end(), 0.0);
 }
 
+double demand_of(const Shares& shares, std::size_t pair) { return shares.demand.empty() ? 1 : shares.demand[pair]; }
+
+/// `amount`: of a path, in shards.
 template <typename Amount>
 std::vector<double> loads_of(const Shares& shares, const Amount& amount) {
   std::vector<double> loads(shares.capacity.size(), 0);
-  for (std::size_t path = 0; path < shares.weights.size(); ++path)
-    for (const std::int32_t r : shares.resources[path]) loads[static_cast<std::size_t>(r)] += amount(path);
+  for (std::size_t pair = 0; pair + 1 < shares.first_path.size(); ++pair)
+    for (std::size_t path = shares.first_path[pair]; path < shares.first_path[pair + 1]; ++path)
+      for (const std::int32_t r : shares.resources[path])
+        loads[static_cast<std::size_t>(r)] += amount(path) * demand_of(shares, pair);
   return loads;
 }
 
@@ -61,7 +66,10 @@ class Rounding {
       : shares_(shares), chunks_(chunks), error_(shares.capacity.size(), 0), counts_(shares.weights.size(), chunks) {}
 
   std::vector<Chunk> run(const std::vector<std::size_t>& split) {
-    for (const std::size_t pair : split) round_pair(shares_.first_path[pair], shares_.first_path[pair + 1]);
+    for (const std::size_t pair : split) {
+      demand_ = demand_of(shares_, pair);
+      round_pair(shares_.first_path[pair], shares_.first_path[pair + 1]);
+    }
     return std::move(counts_);
   }
 
@@ -99,21 +107,22 @@ class Rounding {
   }
 
   void add_error(std::size_t path, double error) {
-    for (const std::int32_t r : shares_.resources[path]) error_[static_cast<std::size_t>(r)] += error;
+    for (const std::int32_t r : shares_.resources[path]) error_[static_cast<std::size_t>(r)] += error * demand_;
   }
   /// By how much the sum of squared errors grows when the path gets one chunk more.
   double cost_of_one_more(std::size_t path) const {
     double cost = 0;
     for (const std::int32_t r : shares_.resources[path]) {
       const double capacity = shares_.capacity[static_cast<std::size_t>(r)];
-      cost += (2 * error_[static_cast<std::size_t>(r)] + 1) / (capacity * capacity);
+      cost += (2 * error_[static_cast<std::size_t>(r)] + demand_) / (capacity * capacity);
     }
     return cost;
   }
 
   const Shares& shares_;
   Chunk chunks_;
-  std::vector<double> error_;  // [resource] chunks more than its paths' shares
+  double demand_ = 1;          // of the pair at hand
+  std::vector<double> error_;  // [resource] chunks times demand more than its paths' shares
   std::vector<Chunk> counts_;
   std::vector<bool> rounded_up_;  // [path of the pair]
 };
@@ -194,6 +203,7 @@ class Repair {
       const std::size_t from = over_.path[i];
       if (counts_[from] == 0) continue;
       const std::size_t pair = over_.pair[from];
+      demand_ = demand_of(shares_, pair);
       for (std::size_t to = shares_.first_path[pair]; to < shares_.first_path[pair + 1]; ++to) {
         const double worst = to == from ? best : busiest_after(from, to, resource, best);
         if (worst >= best) continue;
@@ -203,6 +213,7 @@ class Repair {
       }
     }
     if (best_from == best_to) return false;
+    demand_ = demand_of(shares_, over_.pair[best_from]);
     add(best_from, -1);
     add(best_to, 1);
     return true;
@@ -224,7 +235,7 @@ class Repair {
     for (const std::int32_t id : shares_.resources[to]) {
       const auto r = static_cast<std::size_t>(id);
       if (net_[r] <= 0) continue;
-      const double after = (loads_[r] + net_[r]) / shares_.capacity[r];
+      const double after = (loads_[r] + net_[r] * demand_) / shares_.capacity[r];
       const double most = ratio(busiest(step_of(r)));
       worst = std::max(worst, step_of(r) == step_of(resource) ? after : after / most * ratio(resource));
       if (worst >= limit) return limit;
@@ -236,7 +247,7 @@ class Repair {
     counts_[path] += chunks;
     for (const std::int32_t id : shares_.resources[path]) {
       const auto r = static_cast<std::size_t>(id);
-      loads_[r] += chunks;
+      loads_[r] += chunks * demand_;
       queue_of(r).push({ratio(r), r});
     }
   }
@@ -244,7 +255,8 @@ class Repair {
   const Shares& shares_;
   const PathsOver& over_;
   std::vector<Chunk>& counts_;
-  std::vector<double> loads_;      // [resource] chunks
+  double demand_ = 1;              // of the pair at hand
+  std::vector<double> loads_;      // [resource] chunks times demand
   std::vector<std::int32_t> net_;  // [resource] by how much the move at hand loads it more; 0 between moves
   std::vector<std::priority_queue<Entry>> queues_;  // [step]
 };
@@ -308,8 +320,12 @@ ChunkCounts whole_chunks(const Shares& shares, Chunk most, bool exactly, double 
   return best;
 }
 
-Chunked chunked(const Topology& topology, const Routing& routing, Chunk most, double loss) {
+Chunked chunked(const Topology& topology, const Routing& routing, Chunk most, double loss, const Demand* demand) {
   Shares shares;
+  const auto end_pair = [&](const WeightedPath& path) {
+    shares.end_pair();
+    if (demand != nullptr) shares.demand.push_back(demand->bytes(path.source, path.target));
+  };
   shares.capacity = capacities(topology);
   shares.weights.reserve(routing.paths());
   shares.resources.reserve(routing.paths());
@@ -317,11 +333,11 @@ Chunked chunked(const Topology& topology, const Routing& routing, Chunk most, do
     const WeightedPath path = routing.path(i);
     const bool next_pair = i > 0 && (routing.path(i - 1).source != path.source ||  //
                                      routing.path(i - 1).target != path.target);
-    if (next_pair) shares.end_pair();
+    if (next_pair) end_pair(routing.path(i - 1));
     shares.weights.push_back(path.weight);
     shares.resources.push_back(path.links);
   }
-  if (routing.paths() > 0) shares.end_pair();
+  if (routing.paths() > 0) end_pair(routing.path(routing.paths() - 1));
   const ChunkCounts counts = whole_chunks(shares, most, false, loss);
 
   Chunked result{counts.chunks, Routing(routing.hosts()), counts.time_before, counts.time};

@@ -176,6 +176,15 @@ assert max(float(row["utilisation"]) for row in rows) == 1' || fail "loads.csv: 
   expect 0 'valid +yes' bound alltoallv ring:4/bandwidth:100Gbps --demand traffic.csv --check-lengths demand.csv
   expect 0 '' generate dor ring:4 -o ring.sched
   expect_json 'abs(it["time"] / 2e-7 - 1) < 1e-6 and abs(it["ratio"] - 2) < 0.04' cost ring.sched ring:4/bandwidth:100Gbps --demand traffic.csv
+  expect_json 'it["verified"] and it["gap_met"] and it["demand"] == 2500 and it["bound"] < 1250 * 1.0001' \
+    generate mcf ring:4 --demand traffic.csv --lengths made.csv -o for-traffic.sched
+  expect_json 'abs(it["ratio"] - 1) < 0.02' cost for-traffic.sched ring:4/bandwidth:100Gbps --demand traffic.csv
+  expect 0 'valid' verify for-traffic.sched --on ring:4
+  expect 0 'valid +yes' bound alltoallv ring:4 --demand traffic.csv --check-lengths made.csv
+  expect_one_line 2 '--demand: dor makes one schedule for all traffic; expected mcf alone' generate dor ring:4 --demand traffic.csv
+  expect_one_line 2 '--demand: a parametric file is for' generate mcf ring:4 --parametric --demand traffic.csv
+  expect_one_line 2 '--demand: the schedule of --from was made for' generate mcf ring:4 --from ring.sched --demand traffic.csv
+  expect_one_line 2 "traffic.csv:2: '2'; expected a host, 0 to 1" generate mcf complete:2 --demand traffic.csv
   expect_one_line 2 "traffic.csv:2: '2'; expected a host, 0 to 1" bound alltoallv complete:2 --demand traffic.csv
   expect_one_line 2 'alltoallv: .*expected --demand FILE' bound alltoallv ring:4
   expect_one_line 2 '--demand traffic.csv: alltoall has none' bound alltoall ring:4 --demand traffic.csv

@@ -256,6 +256,10 @@ class Check:
         if not answer["time"] * slowest >= expected * (1 - 1e-9):
             self.expect(seed, "bound alltoallv: time", answer["time"] * slowest, expected)
         self.expect(seed, "bound alltoallv: time", answer["time"] * slowest, expected, 1.1e-3)
+        made = self.run("generate", "mcf", str(file), "--demand", str(matrix), "--gap", "5e-3", "--chunks-max", "1000")
+        if not made["bound"] <= expected * (1 + 1e-9) or not made["achieved"] >= expected * (1 - 1e-9):
+            self.expect(seed, "generate --demand: bound", made["bound"], expected)
+        self.expect(seed, "generate --demand: achieved", made["achieved"], expected, 6e-3)
 
     def paths(self, seed, file):
         network = random_network(seed, 7)

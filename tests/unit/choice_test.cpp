@@ -57,6 +57,36 @@ TEST(Choice, the_previous_component_stays_unless_it_is_beaten_clearly) {
   EXPECT_THAT(chosen.name, HasSubstr("fallback"));
 }
 
+TEST(Choice, what_no_trial_corrects_must_be_further_ahead) {
+  std::vector<int> node_of(16);
+  std::iota(node_of.begin(), node_of.end(), 0);
+  Chooser chooser(16, Placement{node_of, {4, 4}}, {}, {});
+  int taken_if_tried = 0, taken = 0;
+  for (const Collective collective : {Collective::allreduce, Collective::reduce, Collective::reduce_scatter}) {
+    for (std::size_t bytes = 8; bytes <= 1 << 22; bytes *= 2) {
+      Request request;
+      request.collective = collective;
+      request.bytes = bytes;
+      const Candidate tried = chooser.choose(request);
+      request.tried = false;
+      const Candidate untried = chooser.choose(request);
+      const std::vector<Candidate> all = chooser.candidates(request);
+      const auto previous = std::ranges::find(all, nullptr, &Candidate::algorithm);
+      ASSERT_NE(previous, all.end());
+      if (tried.algorithm != nullptr) {
+        ++taken_if_tried;
+        EXPECT_LT(tried.seconds, 0.95 * previous->seconds);
+      }
+      if (untried.algorithm != nullptr) {
+        ++taken;
+        EXPECT_LT(untried.seconds, 0.75 * previous->seconds);
+      }
+    }
+  }
+  EXPECT_GT(taken, 0);
+  EXPECT_LT(taken, taken_if_tried);
+}
+
 TEST(Choice, orders_that_show_are_excluded) {
   Chooser chooser(8, on_nodes(8, 1), {}, {});
   const auto floats = chooser.candidates({Collective::allreduce, 0, 8, true, false});

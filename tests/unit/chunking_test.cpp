@@ -101,6 +101,26 @@ TEST(Chunked, random_routings_keep_their_pairs_and_lose_little) {
   }
 }
 
+// Pair 1 has ten times as much as pair 0 and they share a link: what pair 0 rounds to hardly matters.
+TEST(WholeChunks, of_demands_weigh_what_a_pair_has) {
+  const std::vector<std::int32_t> a{0}, b{1}, c{2};
+  Shares shares;
+  shares.capacity = {1, 1, 1};
+  shares.demand = {1, 10};
+  shares.weights = {0.5, 0.5};
+  shares.resources = {a, b, b, c};
+  shares.end_pair();
+  shares.weights.insert(shares.weights.end(), {0.45, 0.55});
+  shares.end_pair();
+  const ChunkCounts two = whole_chunks(shares, 2, true);
+  EXPECT_NEAR(two.time_before, 5.5, 1e-12);
+  EXPECT_EQ(two.counts, (std::vector<Chunk>{2, 0, 1, 1}));  // 5, where pair 0 keeps away from pair 1
+  EXPECT_NEAR(two.time, 5, 1e-12);
+  const ChunkCounts one = whole_chunks(shares, 1, true);
+  EXPECT_NEAR(one.time, 10, 1e-12);
+  EXPECT_EQ(one.counts[0], 1) << "nothing of pair 0 where pair 1 may be";
+}
+
 TEST(WholeChunks, of_steps_count_the_busiest_of_each) {
   // One pair, two paths over two steps: (0 then 2) and (1 then 3), with links of unequal speed in the second step.
   const std::vector<std::int32_t> first{0, 2}, second{1, 3};

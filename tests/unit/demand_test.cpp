@@ -1,7 +1,11 @@
 // Traffic of its own sizes: its files, its least time against values by hand, what a schedule's shares make of it.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "colltopo/algorithms.h"
+#include "colltopo/chunking.h"
 #include "colltopo/cost.h"
 #include "colltopo/demand.h"
 #include "colltopo/error.h"
@@ -104,6 +108,31 @@ TEST(AlltoallvBound, is_proved_by_its_lengths) {
 
 TEST(AlltoallvBound, needs_a_demand_of_the_networks_hosts) {
   EXPECT_THROW(bound("ring:5", pairs(4, {{0, 1, 1}})), Error);
+}
+
+// Skewed traffic with holes: the flow, its paths merged, in whole chunks, stays near the bound, and the pairs without
+// traffic have a path all the same.
+TEST(Mcf, for_a_demand_is_near_its_bound) {
+  const RoutingMethod* const mcf = routing_method_named("mcf");
+  for (const std::string network : {"torus:3x3x3", "bipartite:4:4", "mesh:3x4", "fattree:4"}) {
+    const Topology topology = topology_of(network);
+    Demand demand(topology.hosts());
+    for (NodeId source = 0; source < topology.hosts(); ++source)
+      for (NodeId target = 0; target < topology.hosts(); ++target)
+        if (const int kind = (source * 13 + target * 7) % 10; kind > 2)
+          demand.add(source, target, std::floor(1e6 / kind / kind));
+    SynthesisOptions options;
+    options.demand = &demand;
+    const Synthesis made = mcf->make(topology, options);
+    EXPECT_EQ(routing_fault(topology, made.routing), "") << network;
+    EXPECT_NEAR(time_lower_bound(topology, demand, made.bound.lengths), made.bound.time_lower,
+                1e-9 * made.bound.time_lower);
+    const Chunked chunks = chunked(topology, made.routing, k_most_chunks_default, k_negligible_loss, &demand);
+    const double time = all_to_all_time(topology, link_loads(topology, chunks.routing, demand));
+    EXPECT_NEAR(chunks.time, time, 1e-9 * time) << network;
+    EXPECT_LE(time, made.bound.time_lower * (1 + options.gap)) << network;
+    EXPECT_EQ(routing_fault(topology, chunks.routing), "") << network;
+  }
 }
 
 TEST(LinkLoads, of_a_schedule_are_its_shares_of_every_block) {

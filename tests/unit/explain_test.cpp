@@ -69,6 +69,14 @@ struct Imagined {
       for (int rank = 0; rank < all.ranks; ++rank) group_of[rank] = rank / all.per_node;
       return 0;
     };
+    c.host_names = [](void* context, std::size_t size, char* names) {
+      const auto& all = *static_cast<Imagined*>(context);
+      for (int rank = 0; rank < all.ranks; ++rank) {
+        const std::string name = "node" + std::to_string(rank / all.per_node);
+        std::copy_n(name.c_str(), name.size() + 1, names + static_cast<std::size_t>(rank) * size);
+      }
+      return 0;
+    };
     c.say = [](void* context, int, const char* line) {
       std::string& all = static_cast<Imagined*>(context)->said;
       all += line;
@@ -199,7 +207,9 @@ TEST(Explain, agrees_with_the_component_on_measured_constants) {
   std::array<char, 256> host{};
   ASSERT_EQ(gethostname(host.data(), host.size() - 1), 0);
   std::remove(path.c_str());
-  write_constants(path, {{without_domain(host.data())},
+  std::vector<std::string> hosts = {without_domain(host.data())};  // that explain is on
+  for (int node = 0; node < 24; ++node) hosts.push_back("node" + std::to_string(node));
+  write_constants(path, {hosts,
                          4,
                          transport_of_environment(),
                          this_version(),

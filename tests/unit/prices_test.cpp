@@ -1,17 +1,19 @@
 // One price: what auto finds by a few ranks and symmetry is what all programs cost on the network's links, which is
 // what `prepare` and `cost` go by.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <numeric>
 
 #include "choice/variants.h"
+#include "colltopo/node_network.h"
 #include "prepare/network_profile.h"
 
 namespace colltopo::prepare {
 namespace {
 
 struct Prices {
-  double sampled = 0, whole = 0;
+  double sampled = 0, by_link = 0, whole = 0;
 };
 
 /// Of all variants of all rows that do the collective, on one rank per host.
@@ -20,6 +22,8 @@ std::vector<std::pair<std::string, Prices>> prices_on(const Topology& network, C
   std::vector<int> node_of(static_cast<std::size_t>(network.hosts()));
   std::iota(node_of.begin(), node_of.end(), 0);
   const Terrain terrain(Placement{node_of, network.sides()});
+  const std::vector<NodeId> hosts(node_of.begin(), node_of.end());
+  const Terrain known(Placement{node_of, network.sides(), std::make_shared<const NodeNetwork>(network, hosts)});
   AlgorithmOptions given;
   given.groups = terrain.nodes;
   given.dimensions = network.sides();
@@ -28,9 +32,10 @@ std::vector<std::pair<std::string, Prices>> prices_on(const Topology& network, C
     if (!serves(algorithm, collective)) continue;
     for (Variant& variant : variants_of(algorithm, collective, given, network.hosts())) {
       if (!variant.refusal.empty()) continue;
+      Variant again = variant;
       const Schedule schedule = generate(algorithm, {collective, network.hosts(), 1, 0}, variant.options);
       all.push_back({variant.name,
-                     {variant.seconds(terrain, machine, bytes),
+                     {variant.seconds(terrain, machine, bytes), again.seconds(known, machine, bytes),
                       Priced(schedule, network, node_of, machine, Cut::whole).seconds(static_cast<double>(bytes))}});
     }
   }
@@ -59,10 +64,58 @@ TEST(Prices, of_ranks_that_are_alike_are_near_those_of_all_programs) {
   }
 }
 
+// What the component goes by on a network that it knows is what `prepare` and `cost` go by.
+TEST(Prices, of_known_links_are_those_of_all_programs) {
+  for (const char* const spec :
+       {"torus:4x4", "hypercube:3/bandwidth:50Mbps", "mesh:3x3", "ring:7", "kautz:12:3", "bipartite:4:4", "fattree:4",
+        "dragonfly:4:2:2", "torus:2x3/latency:5us", "switch:5"}) {
+    const Topology network = topology_of(spec);
+    for (const Collective collective : {Collective::alltoall, Collective::allreduce, Collective::allgather,
+                                        Collective::reduce_scatter, Collective::bcast, Collective::reduce}) {
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{1} << 20}) {
+        for (const auto& [name, price] : prices_on(network, collective, bytes, machine_of(network))) {
+          const std::string what =
+              fmt::format("{} {} of {} bytes on {}", name, colltopo::name(collective), bytes, spec);
+          // The worst of some roots, where the whole is that of one.
+          EXPECT_GE(price.by_link, 0.98 * price.whole) << what;
+          if (!rooted(collective)) {
+            EXPECT_LE(price.by_link, 1.02 * price.whole) << what;
+          }
+        }
+      }
+    }
+  }
+}
+
+// Half of a side of two goes each way in the formula for tori, but there is one link.
+TEST(Prices, of_links_that_the_formula_counts_twice) {
+  const Topology network = topology_of("hypercube:3");
+  for (const auto& [name, price] :
+       prices_on(network, Collective::allreduce, std::size_t{1} << 20, machine_of(network))) {
+    if (name.starts_with("swing ") && name.ends_with("ports=6")) {
+      EXPECT_GT(price.by_link, 1.3 * price.sampled);
+    }
+  }
+}
+
+TEST(MachineOn, takes_what_the_network_says) {
+  const Machine given;
+  const Machine bare = machine_on(topology_of("torus:4x4"), given);
+  EXPECT_EQ(bare.latency_network, given.latency_network);
+  EXPECT_EQ(bare.bandwidth_network, k_default_bandwidth);
+  const Machine ethernet = machine_on(topology_of("switch:4/bandwidth:1Gbps"), given);
+  EXPECT_DOUBLE_EQ(ethernet.latency_network, 30e-6);
+  EXPECT_DOUBLE_EQ(ethernet.overhead, 3e-6);
+  EXPECT_DOUBLE_EQ(ethernet.bandwidth_network, 1e9 / 8);
+  const Machine told = machine_on(topology_of("switch:4/bandwidth:1Gbps/latency:5us"), given);
+  EXPECT_DOUBLE_EQ(told.latency_network, 10e-6) << "two links";
+  EXPECT_DOUBLE_EQ(told.latency_hop, 5e-6);
+  EXPECT_EQ(told.overhead, given.overhead);
+}
+
 TEST(Prices, of_a_crossbar_are_near_those_of_one_switch) {
   const Topology network = topology_of("switch:8");
-  Machine machine = machine_of(network);
-  machine.latency_network *= 2;  // a message takes two links there
+  const Machine machine = machine_of(network);
   for (const Collective collective : {Collective::alltoall, Collective::allgather, Collective::allreduce}) {
     for (const auto& [name, price] : prices_on(network, collective, 4096, machine))
       EXPECT_NEAR(price.sampled, price.whole, k_near * price.whole) << name << " " << colltopo::name(collective);

@@ -41,7 +41,7 @@ Synthesis mended_synthesis(const FlowInstance& instance, const SynthesisOptions&
 
 Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   const Deadline deadline(options.seconds);
-  const FlowInstance instance = whole_instance(topology);
+  const FlowInstance instance = whole_instance(topology, options.demand);
   SynthesisOptions own = options;
   Synthesis mended;
   if (options.start != nullptr) {
@@ -65,8 +65,10 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
       with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + k_merged_part * options.gap));
   synthesis.bound.lengths = link_lengths(instance, solution.class_lengths);
   synthesis.bound.time_lower = solution.time_lower;
-  synthesis.bound.loads = link_loads(topology, synthesis.routing);
+  synthesis.bound.loads = class_loads(instance, synthesis.routing);
   synthesis.bound.time = all_to_all_time(topology, synthesis.bound.loads);
+  // Pairs that have nothing for each other now may have it in another call: they get a shortest path.
+  if (options.demand != nullptr) synthesis.routing = carried_over(topology, synthesis.routing, topology);
   return synthesis;
 }
 

@@ -30,11 +30,11 @@ class Merging {
   Merging(const FlowInstance& instance, const Routing& routing, double time)
       : instance_(instance),
         routing_(routing),
-        multiplicity_(static_cast<std::size_t>(instance.topology->hosts())),
+        source_of_(static_cast<std::size_t>(instance.topology->hosts())),
         loads_(class_loads(instance, routing)),
         limits_(instance.class_capacity) {
     for (std::size_t i = 0; i < instance.sources.size(); ++i)
-      multiplicity_[static_cast<std::size_t>(instance.sources[i])] = instance.multiplicity[i];
+      source_of_[static_cast<std::size_t>(instance.sources[i])] = i;
     for (double& limit : limits_) limit *= time;
     weights_.reserve(routing.paths());
     for (std::size_t path = 0; path < routing.paths(); ++path) weights_.push_back(routing.path(path).weight);
@@ -48,7 +48,9 @@ class Merging {
       if (other != path && weights_[other] > 0) takers.push_back(other);
     std::stable_sort(takers.begin(), takers.end(),
                      [&](std::size_t a, std::size_t b) { return weights_[a] > weights_[b]; });
-    const double load = weights_[path] * multiplicity_[static_cast<std::size_t>(routing_.path(path).source)];
+    const WeightedPath here = routing_.path(path);
+    const double load =
+        weights_[path] * instance_.demand(source_of_[static_cast<std::size_t>(here.source)], here.target);
     for (const std::size_t taker : takers) {
       add(path, -load);
       if (fits(taker, load)) {
@@ -88,10 +90,10 @@ class Merging {
 
   const FlowInstance& instance_;
   const Routing& routing_;
-  std::vector<double> multiplicity_;  // [host]
-  std::vector<double> loads_;         // [class]
-  std::vector<double> limits_;        // [class]
-  std::vector<double> weights_;       // [path]
+  std::vector<std::size_t> source_of_;  // [host] of the instance
+  std::vector<double> loads_;           // [class]
+  std::vector<double> limits_;          // [class]
+  std::vector<double> weights_;         // [path]
 };
 
 }  // namespace
