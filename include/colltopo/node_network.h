@@ -59,8 +59,8 @@ class Hops {
 };
 
 /// The machine with what the network says of itself: the slowest link's rate, the latency of a link and, where links
-/// have one of their own, that between near hosts. Links of 10 Gb/s and less that have none are taken for Ethernet under
-/// TCP: 30 us, and 3 us a message.
+/// have one of their own, that between near hosts. Links of 10 Gb/s and less that have none are taken for Ethernet
+/// under TCP: 30 us, and 3 us a message.
 Machine machine_on(const Topology& network, Machine machine);
 
 }  // namespace colltopo

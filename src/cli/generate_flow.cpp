@@ -40,6 +40,9 @@ void read_path_set(const std::string& text, SynthesisOptions& options) {
 // Fractions are tried up to it, and buffers have 2^30 chunks.
 constexpr double k_most_chunks_asked = 100'000;
 
+// What one large block among small ones needs to take its paths by their shares.
+constexpr Chunk k_most_chunks_of_demand = 256;
+
 // As many as lash-sequential puts into layers in some twenty seconds.
 constexpr std::size_t k_most_routes_sequential = 2'000'000;
 
@@ -126,7 +129,9 @@ FlowRequest flow_request(const GenerateArguments& arguments, Generation& generat
     throw Error(fmt::format("{} does not do {}; it does: alltoall", arguments.algorithm, arguments.collective));
   FlowRequest request;
   request.layers = layer_method_argument(arguments.layers);
-  request.most_chunks = arguments.most_chunks > 0 ? arguments.most_chunks : k_most_chunks_default;
+  request.most_chunks = arguments.most_chunks > 0  ? arguments.most_chunks
+                        : arguments.demand.empty() ? k_most_chunks_default
+                                                   : k_most_chunks_of_demand;
   request.synthesis = arguments.synthesis;
   request.synthesis.children = arguments.children == "lp" ? Children::linear_programs : Children::stripping;
   read_path_set(arguments.path_set, request.synthesis);
@@ -252,7 +257,9 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
       ->capture_default_str()
       ->group(group);
   command
-      .add_option("--chunks-max", arguments.most_chunks, fmt::format("Per shard; default {}", k_most_chunks_default))
+      .add_option(
+          "--chunks-max", arguments.most_chunks,
+          fmt::format("Per shard; default {}, with --demand {}", k_most_chunks_default, k_most_chunks_of_demand))
       ->check(number(1, k_most_chunks_asked))
       ->group(group);
   command
