@@ -272,7 +272,7 @@ class Check:
         self.expect(seed, "ilp shortest: achieved", answer["achieved"], choice)
         if answer.get("bound_of_choice", 0) > choice * (1 + 1e-6):
             self.expect(seed, "ilp shortest: bound of choice", answer["bound_of_choice"], choice)
-        answer = self.run("generate", "ewsp", str(file))
+        answer = self.run("generate", "ewsp", str(file), "--chunks-max", "100000")
         self.expect(seed, "ewsp: achieved", answer["achieved"], even_time(network), 1e-2)  # whole chunks
 
     def trees(self, seed, file):
@@ -289,7 +289,7 @@ class Check:
         diameter = self.run("topology", str(file))["diameter"]
         best = min(stepped_time(network, steps) for steps in range(diameter, diameter + 5))
         flow = flow_time(network)
-        answer = self.run("generate", "mcf-steps", str(file))
+        answer = self.run("generate", "mcf-steps", str(file), "--chunks-max", "1000")
         self.expect(seed, "mcf-steps: bound", answer["bound"], flow)
         if answer["achieved"] < best * (1 - 1e-6) or answer["achieved"] > best * (1 + 1e-2):  # whole chunks
             self.expect(seed, "mcf-steps: achieved", answer["achieved"], best)
