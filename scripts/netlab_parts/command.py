@@ -31,7 +31,10 @@ def shaping_of(options):
     if queue < 3000:
         raise Fault(f"--queue {options.queue}: has no room for two packets; expected at least 3000 bytes")
     delay = _quantity("--delay", options.delay, _TIME_UNITS, "0.1ms") if options.delay else 0.0
-    return plan.Shaping(rate, queue, options.shaper, delay)
+    burst = int(_quantity("--burst", options.burst, _SIZE_UNITS, "16k"))
+    if burst < 2000:
+        raise Fault(f"--burst {options.burst}: has no room for a packet; expected at least 2000 bytes")
+    return plan.Shaping(rate, queue, options.shaper, delay, burst=burst)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,6 +49,8 @@ def _shaping_options(parser):
     parser.add_argument("--delay", help="of every link, such as 0.1ms")
     queue = "bytes that wait before a link (a host's own link into a switch: at least 4m); default %(default)s: never drops"
     parser.add_argument("--queue", default="4m", help=queue)
+    burst = "bytes that a link which was idle sends at once; fewer are truer to a wire, and lose rate on a busy machine; default %(default)s"
+    parser.add_argument("--burst", default="16k", help=burst)
     shaper = "htb: acknowledgements first; tbf: one plain queue"
     parser.add_argument("--shaper", choices=("htb", "tbf"), default="htb", help=shaper)
 

@@ -20,6 +20,7 @@ class Shaping:
     shaper: str = "htb"
     delay_us: float = 0.0
     delay_by: str = "netem"  # or "wire" (wire.py)
+    burst: int = 16 * 1024  # bytes that a link which was idle sends at once: what bridges the milliseconds of a busy processor
 
     @property
     def deep(self):
@@ -239,21 +240,19 @@ def shaped(device, rate, shaping):
     bits = f"{int(rate)}bit"
     by_netem = shaping.delay_us and shaping.delay_by == "netem"
     if shaping.shaper == "tbf":
-        # What is not sent in time is lost for the rate: room for 16 KiB bridges the milliseconds of a busy processor.
-        burst = max(16 * 1024, int(rate / 8 / 1000))  # bytes; what a millisecond carries at high rates
+        # What is not sent in time is lost for the rate.
+        burst = max(shaping.burst, int(rate / 8 / 1000))  # bytes; what a millisecond carries at high rates
         lines = [f"qdisc add dev {device} root handle 1: tbf rate {bits} burst {burst} limit {shaping.queue}"]
         if by_netem:
             lines.append(_netem(device, "1:1", "10:", rate, shaping))
         return lines
+    bursts = f"burst {shaping.burst} cburst {shaping.burst} quantum 3000"
     lines = [
         f"qdisc add dev {device} root handle 1: htb default 20 r2q 1",
-        f"class add dev {device} parent 1: classid 1:1 htb rate {bits} ceil {bits} burst 16k cburst 16k quantum 3000",
+        f"class add dev {device} parent 1: classid 1:1 htb rate {bits} ceil {bits} {bursts}",
     ]
     for minor, own_rate, priority in ((10, bits, 0), (20, "8kbit", 1)):
-        lines.append(
-            f"class add dev {device} parent 1:1 classid 1:{minor} htb rate {own_rate} ceil {bits} prio {priority} "
-            "burst 16k cburst 16k quantum 3000"
-        )
+        lines.append(f"class add dev {device} parent 1:1 classid 1:{minor} htb rate {own_rate} ceil {bits} prio {priority} {bursts}")
         if by_netem:
             lines.append(_netem(device, f"1:{minor}", f"{minor}:", rate, shaping))
         else:

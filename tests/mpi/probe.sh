@@ -27,7 +27,7 @@ run() {
 }
 output=$(run) || fail "the job: $output"
 printf '%s\n' "$output" | grep -q "latency_node .* (measured, $file)" || fail "not found: $output"
-printf '%s\n' "$output" | grep -q "latency_network 2 us (default)" || fail "the network's are not its own: $output"
+printf '%s\n' "$output" | grep -q "latency_network 2 us, latency_hop 1 us (default)" || fail "the network's are not its own: $output"
 output=$(run latency_node=7us)
 printf '%s\n' "$output" | grep -q "latency_node 7 us (setting)" || fail "a setting does not go before: $output"
 output=$(run constants=off)
