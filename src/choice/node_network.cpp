@@ -77,7 +77,7 @@ Machine machine_on(const Topology& network, Machine machine) {
   if (hops.link() > 0) machine.latency_hop = hops.link();
   const bool says_latency = std::ranges::any_of(
       network.links(), [](const Link& link) { return link.latency > 0 && link.latency != k_default_latency; });
-  if (says_latency) {
+  if (says_latency && hops.nearest() > 0) {
     machine.latency_network = hops.nearest();
   } else if (machine.bandwidth_network <= k_ethernet) {
     machine.latency_network = k_ethernet_latency;

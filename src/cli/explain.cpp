@@ -96,7 +96,7 @@ std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings&
     std::vector<NodeId> hosts(static_cast<std::size_t>(nodes));
     std::iota(hosts.begin(), hosts.end(), 0);
     if (nodes > 1 && arguments.ranks <= k_most_ranks_by_link)
-      placement.network = std::make_shared<const NodeNetwork>(*network, hosts);
+      placement.network = node_network(std::make_shared<const Topology>(*network), hosts);
   }
   const auto product =
       std::accumulate(placement.dimensions.begin(), placement.dimensions.end(), std::int64_t{1}, std::multiplies<>());

@@ -89,7 +89,12 @@ std::shared_ptr<const NodeNetwork> node_network(const std::shared_ptr<const Topo
       *all, [&](const Known& known) { return known.network == network && known.host_of == host_of; });
   if (found != all->end()) return found->links;
   if (all->size() == k_most_known) all->erase(all->begin());
-  return all->emplace_back(Known{network, host_of, std::make_shared<const NodeNetwork>(*network, host_of)}).links;
+  Known known{network, host_of, nullptr};
+  try {
+    known.links = std::make_shared<const NodeNetwork>(*network, host_of);
+  } catch (const Error&) {
+  }
+  return all->emplace_back(std::move(known)).links;
 }
 
 long long machine_checksum(const std::string& text) { return text.empty() ? 0 : machine(text).checksum; }

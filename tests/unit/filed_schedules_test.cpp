@@ -78,6 +78,21 @@ TEST(FiledSchedules, serve_ranks_in_the_order_of_hosts) {
   EXPECT_THAT(said, testing::Not(Contains(HasSubstr("16 bytes on 4 ranks, 4 nodes: file:"))));
 }
 
+// Prices know no path between the halves; the job goes on without.
+TEST(FiledSchedules, a_network_in_two_parts_is_no_fault_of_the_job) {
+  const std::string file = folder_named("filed_parts") + "/parts.json";
+  std::ofstream(file) << R"({"colltopo-topology": 1, "name": "parts", "hosts": ["node0", "node1", "node2", "node3"],
+    "switches": [], "links": [{"tail": 0, "head": 1}, {"tail": 1, "head": 0}, {"tail": 2, "head": 3}, {"tail": 3, "head": 2}]})";
+  Ranks job(4);
+  job.node_of = {0, 1, 2, 3};
+  job.host_names = names_of(job.node_of);
+  job.run([&](int rank, colltopo_comm* comm) {
+    ASSERT_EQ(colltopo_comm_set(comm, "topology", file.c_str()), COLLTOPO_SUCCESS) << colltopo_last_error();
+    ASSERT_EQ(colltopo_comm_set(comm, "alltoall_algorithm", "linear"), COLLTOPO_SUCCESS);
+    EXPECT_EQ(alltoall(4, rank, comm, 2), COLLTOPO_SUCCESS) << colltopo_last_error();
+  });
+}
+
 TEST(FiledSchedules, serve_ranks_by_the_names_of_their_hosts) {
   const std::string folder = folder_named("filed_names");
   file_in(folder, "ring:3/ranks:2");
