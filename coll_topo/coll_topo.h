@@ -19,7 +19,14 @@ BEGIN_C_DECLS
     APPLY(gatherv)                         \
     APPLY(scatterv)                        \
     APPLY(alltoallv)                       \
-    APPLY(alltoallw)
+    APPLY(alltoallw)                       \
+    MCA_COLL_TOPO_EACH_NEIGHBOR(APPLY)
+#define MCA_COLL_TOPO_EACH_NEIGHBOR(APPLY) \
+    APPLY(neighbor_allgather)              \
+    APPLY(neighbor_allgatherv)             \
+    APPLY(neighbor_alltoall)               \
+    APPLY(neighbor_alltoallv)              \
+    APPLY(neighbor_alltoallw)
 #define MCA_COLL_TOPO_EACH_STAGED(APPLY) \
     APPLY(alltoall)                      \
     APPLY(allgather)                     \
@@ -34,7 +41,18 @@ BEGIN_C_DECLS
 /* Those of them that do not block, in both forms. */
 #define MCA_COLL_TOPO_EACH_REQUEST_FUNCTION(APPLY) \
     MCA_COLL_TOPO_EACH_EVEN_REQUEST(APPLY)         \
-    MCA_COLL_TOPO_EACH_UNEVEN_REQUEST(APPLY)
+    MCA_COLL_TOPO_EACH_UNEVEN_REQUEST(APPLY)       \
+    MCA_COLL_TOPO_EACH_NEIGHBOR_REQUEST(APPLY)
+#define MCA_COLL_TOPO_EACH_NEIGHBOR_REQUEST(APPLY) \
+    APPLY(ineighbor_allgather)                     \
+    APPLY(neighbor_allgather_init)                 \
+    APPLY(ineighbor_allgatherv)                    \
+    APPLY(neighbor_allgatherv_init)                \
+    APPLY(ineighbor_alltoall)                      \
+    APPLY(neighbor_alltoall_init)                  \
+    APPLY(ineighbor_alltoallv)                     \
+    APPLY(neighbor_alltoallv_init)                 \
+    APPLY(ineighbor_alltoallw) APPLY(neighbor_alltoallw_init)
 #define MCA_COLL_TOPO_EACH_UNEVEN_REQUEST(APPLY) \
     APPLY(iallgatherv)                           \
     APPLY(allgatherv_init)                       \
@@ -103,11 +121,14 @@ typedef struct mca_coll_topo_module_t {
     int rank;
     int ranks;
     int verbose;
-    const unsigned *left;       /* colltopo_left(); until the first call, zero */
-    bool abandoned;             /* a message of the last call was given up and may still arrive */
-    size_t *counts;             /* reduce_scatter's, one per rank; NULL until needed */
-    size_t *sizes;              /* bytes and places of blocks, of both sides; NULL until needed */
-    struct shell_memory memory; /* packed data of derived datatypes */
+    const unsigned *left;                        /* colltopo_left(); until the first call, zero */
+    bool abandoned;                              /* a message of the last call was given up and may still arrive */
+    size_t *counts;                              /* reduce_scatter's, one per rank; NULL until needed */
+    size_t *sizes;                               /* of blocks of sizes of their own; NULL until needed */
+    size_t numbers;                              /* so many */
+    struct mca_coll_topo_neighbors_t *neighbors; /* NULL until needed */
+    bool named_neighbors;                        /* to colltopo */
+    struct shell_memory memory;                  /* packed data of derived datatypes */
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES][MCA_COLL_TOPO_DECLINED];
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
     mca_coll_topo_wrong_t wrong[COLLTOPO_COLLECTIVES];
@@ -305,12 +326,33 @@ int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mc
                             mca_coll_topo_displs_t rdispls, struct ompi_datatype_t *const *rdtypes,
                             ompi_communicator_t *comm, mca_coll_base_module_t *module);
 
+int mca_coll_topo_neighbor_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
+                                     void *rbuf, mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype,
+                                     ompi_communicator_t *comm, mca_coll_base_module_t *module);
+int mca_coll_topo_neighbor_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
+                                      void *rbuf, mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs,
+                                      ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                      mca_coll_base_module_t *module);
+int mca_coll_topo_neighbor_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
+                                    mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                    mca_coll_base_module_t *module);
+int mca_coll_topo_neighbor_alltoallv(const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t sdispls,
+                                     ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_counts_t rcounts,
+                                     mca_coll_topo_displs_t rdispls, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                     mca_coll_base_module_t *module);
+int mca_coll_topo_neighbor_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts,
+                                     mca_coll_topo_byte_displs_t sdispls, ompi_datatype_t *const *sdtypes, void *rbuf,
+                                     mca_coll_topo_counts_t rcounts, mca_coll_topo_byte_displs_t rdispls,
+                                     ompi_datatype_t *const *rdtypes, ompi_communicator_t *comm,
+                                     mca_coll_base_module_t *module);
+
 /* Requests: what the component opens once, and the functions that a module offers. */
 int mca_coll_topo_open_requests(void);
 void mca_coll_topo_close_requests(void);
 void mca_coll_topo_drop_requests(mca_coll_topo_module_t *topo);
 void mca_coll_topo_offer_requests(mca_coll_base_module_t *module);
 void mca_coll_topo_offer_uneven_requests(mca_coll_base_module_t *module);
+void mca_coll_topo_offer_neighbor_requests(mca_coll_base_module_t *module);
 
 /* Offers functions that touch an accelerator's memory by its own copies alone, in place of those above. */
 void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module);

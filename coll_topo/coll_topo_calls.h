@@ -19,7 +19,12 @@ enum {
     MCA_COLL_TOPO_OF_gatherv = COLLTOPO_GATHERV,
     MCA_COLL_TOPO_OF_scatterv = COLLTOPO_SCATTERV,
     MCA_COLL_TOPO_OF_alltoallv = COLLTOPO_ALLTOALLV,
-    MCA_COLL_TOPO_OF_alltoallw = COLLTOPO_ALLTOALLW
+    MCA_COLL_TOPO_OF_alltoallw = COLLTOPO_ALLTOALLW,
+    MCA_COLL_TOPO_OF_neighbor_allgather = COLLTOPO_NEIGHBORHOOD,
+    MCA_COLL_TOPO_OF_neighbor_allgatherv = COLLTOPO_NEIGHBORHOOD,
+    MCA_COLL_TOPO_OF_neighbor_alltoall = COLLTOPO_NEIGHBORHOOD,
+    MCA_COLL_TOPO_OF_neighbor_alltoallv = COLLTOPO_NEIGHBORHOOD,
+    MCA_COLL_TOPO_OF_neighbor_alltoallw = COLLTOPO_NEIGHBORHOOD
 };
 
 static inline bool mca_coll_topo_is_left(const mca_coll_topo_module_t *topo, int collective)

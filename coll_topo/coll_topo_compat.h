@@ -23,6 +23,8 @@ typedef ompi_count_array_t mca_coll_topo_counts_t;
 typedef ompi_disp_array_t mca_coll_topo_displs_t;
 #    define mca_coll_topo_count_at(counts, i) ompi_count_array_get(counts, i)
 #    define mca_coll_topo_displ_at(displs, i) ompi_disp_array_get(displs, i)
+typedef ompi_disp_array_t mca_coll_topo_byte_displs_t; /* neighbor_alltoallw */
+#    define mca_coll_topo_byte_displ_at(displs, i) ompi_disp_array_get(displs, i)
 #else
 #    if defined(MCA_COLL_BASE_VERSION_2_4_0) /* 5.0 */
 #        define MCA_COLL_TOPO_COLL_VERSION MCA_COLL_BASE_VERSION_2_4_0
@@ -34,7 +36,20 @@ typedef const int *mca_coll_topo_counts_t;
 typedef const int *mca_coll_topo_displs_t;
 #    define mca_coll_topo_count_at(counts, i) ((counts)[i])
 #    define mca_coll_topo_displ_at(displs, i) ((displs)[i])
+typedef const MPI_Aint *mca_coll_topo_byte_displs_t;
+#    define mca_coll_topo_byte_displ_at(displs, i) ((displs)[i])
 #endif
+
+/* A name for each function's type, where coll.h has one for several. */
+#define MCA_COLL_TOPO_NEIGHBOR_TYPES(name)                                                    \
+    typedef mca_coll_base_module_##name##_fn_t mca_coll_base_module_neighbor_##name##_fn_t;   \
+    typedef mca_coll_base_module_i##name##_fn_t mca_coll_base_module_ineighbor_##name##_fn_t; \
+    typedef mca_coll_base_module_##name##_init_fn_t mca_coll_base_module_neighbor_##name##_init_fn_t
+MCA_COLL_TOPO_NEIGHBOR_TYPES(allgather);
+MCA_COLL_TOPO_NEIGHBOR_TYPES(allgatherv);
+MCA_COLL_TOPO_NEIGHBOR_TYPES(alltoall);
+MCA_COLL_TOPO_NEIGHBOR_TYPES(alltoallv);
+#undef MCA_COLL_TOPO_NEIGHBOR_TYPES
 
 /* 4.1 and 5.0 copy a module's functions into the communicator themselves and count references; main wants modules to
  * install their functions and to put the former ones back. */

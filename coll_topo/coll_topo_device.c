@@ -356,4 +356,7 @@ void mca_coll_topo_stage_devices(mca_coll_topo_module_t *module)
     module->super.coll_scatterv = NULL;
     module->super.coll_alltoallv = NULL;
     module->super.coll_alltoallw = NULL;
+#define MCA_COLL_TOPO_LEAVE(name) module->super.coll_##name = NULL;
+    MCA_COLL_TOPO_EACH_NEIGHBOR(MCA_COLL_TOPO_LEAVE)
+#undef MCA_COLL_TOPO_LEAVE
 }

@@ -30,6 +30,7 @@ static void mca_coll_topo_destruct(mca_coll_topo_module_t *module)
     colltopo_comm_free(module->collectives);
     free(module->counts);
     free(module->sizes);
+    free(module->neighbors);
     shell_free(&module->memory);
 #if !MCA_COLL_TOPO_SELF_INSTALL
 #    define MCA_COLL_TOPO_RELEASE(name)                  \

@@ -24,6 +24,7 @@ typedef struct mca_coll_topo_arguments_t {
     mca_coll_topo_counts_t scounts, rcounts; /* reduce_scatter, and the calls that end in v or w */
     mca_coll_topo_displs_t sdispls, rdispls;
     ompi_datatype_t *const *sdtypes, *const *rdtypes; /* alltoallw */
+    mca_coll_topo_byte_displs_t sbytes, rbytes;       /* neighbor_alltoallw, in place of displacements */
 } mca_coll_topo_arguments_t;
 
 typedef struct mca_coll_topo_request_t mca_coll_topo_request_t;

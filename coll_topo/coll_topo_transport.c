@@ -35,6 +35,7 @@ static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
     [COLLTOPO_SCATTERV] = MCA_COLL_BASE_TAG_SCATTERV,
     [COLLTOPO_ALLTOALLV] = MCA_COLL_BASE_TAG_ALLTOALLV,
     [COLLTOPO_ALLTOALLW] = MCA_COLL_BASE_TAG_ALLTOALLW,
+    [COLLTOPO_NEIGHBORHOOD] = MCA_COLL_BASE_TAG_NEIGHBOR_END,
 };
 
 /* That of a call that blocks by its collective; a call that does not brings its own, which is negative as all are that
@@ -242,6 +243,7 @@ static const char *mca_coll_topo_previous_component(void *context, int collectiv
         [COLLTOPO_SCATTERV] = (mca_coll_topo_any_fn_t) module->previous.scatterv,
         [COLLTOPO_ALLTOALLV] = (mca_coll_topo_any_fn_t) module->previous.alltoallv,
         [COLLTOPO_ALLTOALLW] = (mca_coll_topo_any_fn_t) module->previous.alltoallw,
+        [COLLTOPO_NEIGHBORHOOD] = (mca_coll_topo_any_fn_t) module->previous.neighbor_alltoall,
     };
 
     return mca_coll_topo_component_of(functions[collective]);

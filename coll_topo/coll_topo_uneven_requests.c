@@ -3,68 +3,18 @@
 #include "ompi_config.h"
 
 #include "coll_topo_functions.h"
-#include "coll_topo_requests.h"
+#include "coll_topo_uneven_requests.h"
 
 #include <stdlib.h>
-
-#include "uneven.h"
-
-/* A side as it was given. */
-typedef struct mca_coll_topo_noted_t {
-    const void *buf;
-    ptrdiff_t *displs;        /* [block] bytes from the buffer to the block's first element */
-    size_t *bytes;            /* [block] */
-    ompi_datatype_t *dtype;   /* NULL: `dtypes` */
-    ompi_datatype_t **dtypes; /* [block] */
-} mca_coll_topo_noted_t;
 
 struct mca_coll_topo_uneven_t {
     struct shell_uneven move;
     struct shell_packing packing;
     colltopo_blocks places;
-    mca_coll_topo_noted_t input, output;
+    mca_coll_topo_blocks_t input, output;
     size_t kept; /* datatypes held, of `types` */
     ompi_datatype_t **types;
-    size_t *bytes[2], *at[2]; /* of input and output, [block] */
 };
-
-/* What MPI says of a side: blocks of sizes of their own, or the rank's own block alone. */
-typedef struct mca_coll_topo_given_t {
-    const void *buf;
-    size_t blocks; /* 0: this rank does not have it, or it lies in the other one */
-    bool single;
-    size_t count; /* of a single block */
-    mca_coll_topo_counts_t counts;
-    mca_coll_topo_displs_t displs; /* in extents; in bytes with `dtypes` */
-    ompi_datatype_t *dtype;
-    ompi_datatype_t *const *dtypes;
-} mca_coll_topo_given_t;
-
-static inline ompi_datatype_t *mca_coll_topo_dtype_of(const mca_coll_topo_noted_t *noted, size_t block)
-{
-    return NULL == noted->dtype ? noted->dtypes[block] : noted->dtype;
-}
-
-static int mca_coll_topo_convert_noted(const struct shell_blocks *side, size_t block, char *packed, bool packing)
-{
-    const mca_coll_topo_noted_t *noted = (const mca_coll_topo_noted_t *) side->known;
-    const ompi_datatype_t *dtype = mca_coll_topo_dtype_of(noted, block);
-
-    return mca_coll_topo_convert(dtype, noted->bytes[block] / dtype->super.size,
-                                 (const char *) noted->buf + noted->displs[block], packed, packing);
-}
-
-static int mca_coll_topo_pack_noted(void *owner, const struct shell_blocks *side, size_t block, char *packed)
-{
-    (void) owner;
-    return mca_coll_topo_convert_noted(side, block, packed, true);
-}
-
-static int mca_coll_topo_unpack_noted(void *owner, const struct shell_blocks *side, size_t block, char *packed)
-{
-    (void) owner;
-    return mca_coll_topo_convert_noted(side, block, packed, false);
-}
 
 /* Users may free their handles at once. */
 static void mca_coll_topo_hold_type(mca_coll_topo_uneven_t *uneven, ompi_datatype_t *dtype)
@@ -75,56 +25,44 @@ static void mca_coll_topo_hold_type(mca_coll_topo_uneven_t *uneven, ompi_datatyp
     }
 }
 
-static void mca_coll_topo_note_side(mca_coll_topo_uneven_t *uneven, const mca_coll_topo_given_t *given, int which,
-                                    mca_coll_topo_noted_t *noted, struct shell_blocks *side)
+/* `given` NULL: this rank does not have the side. A list of datatypes is copied to `types`. */
+static void mca_coll_topo_note_side(mca_coll_topo_uneven_t *uneven, const mca_coll_topo_vector_t *given, size_t ranks,
+                                    ompi_datatype_t **types, mca_coll_topo_blocks_t *blocks, struct shell_blocks *side)
 {
-    size_t *const bytes = uneven->bytes[which], *const at = uneven->at[which];
-    bool dense = true;
+    mca_coll_topo_vector_t vector;
 
-    noted->buf = given->buf;
-    noted->bytes = bytes;
-    noted->dtype = NULL == given->dtypes ? given->dtype : NULL;
-    if (NULL == given->dtypes && 0 != given->blocks) {
+    if (NULL == given) {
+        return;
+    }
+    vector = *given;
+    if (NULL == given->dtypes) {
         mca_coll_topo_hold_type(uneven, given->dtype);
-    }
-    for (size_t i = 0; i < given->blocks; ++i) {
-        ompi_datatype_t *const dtype = NULL == given->dtypes ? given->dtype : given->dtypes[i];
-        const size_t elements = given->single ? given->count : (size_t) mca_coll_topo_count_at(given->counts, i);
-        const ptrdiff_t unit = NULL == given->dtypes ? dtype->super.ub - dtype->super.lb : 1;
-        if (NULL != given->dtypes) {
-            noted->dtypes[i] = dtype;
-            mca_coll_topo_hold_type(uneven, dtype);
+    } else {
+        const size_t items = mca_coll_topo_items_of(given->edges, ranks);
+        for (size_t i = 0; i < items; ++i) {
+            types[i] = given->dtypes[i];
+            mca_coll_topo_hold_type(uneven, types[i]);
         }
-        noted->displs[i] = given->single ? 0 : (ptrdiff_t) mca_coll_topo_displ_at(given->displs, i) * unit;
-        bytes[i] = elements * dtype->super.size;
-        at[i] = (size_t) (noted->displs[i] + dtype->super.true_lb);
-        dense =
-            dense && (0 == bytes[i] || 0 != ompi_datatype_is_contiguous_memory_layout(dtype, 1 == elements ? 1 : 2));
+        vector.dtypes = types;
     }
-    *side = (struct shell_blocks){given->buf, given->blocks, bytes, at, dense, noted};
+    mca_coll_topo_measure(&vector, ranks, blocks, side);
 }
 
-/* All arrays in one piece of memory. */
-static mca_coll_topo_uneven_t *mca_coll_topo_new_uneven(size_t ranks)
+/* All arrays in one piece of memory; `copied`: datatypes of each side, of which all may be held. */
+static mca_coll_topo_uneven_t *mca_coll_topo_new_uneven(size_t ranks, const mca_coll_topo_edges_t *to,
+                                                        const mca_coll_topo_edges_t *from, size_t types)
 {
-    const size_t numbers = 6 * ranks * sizeof(size_t), types = 4 * ranks * sizeof(ompi_datatype_t *);
-    mca_coll_topo_uneven_t *const uneven = malloc(sizeof(*uneven) + numbers + types);
+    const size_t numbers = mca_coll_topo_numbers(to, ranks) + mca_coll_topo_numbers(from, ranks);
+    mca_coll_topo_uneven_t *const uneven =
+        malloc(sizeof(*uneven) + numbers * sizeof(size_t) + types * sizeof(ompi_datatype_t *));
     size_t *number;
 
     if (NULL == uneven) {
         return NULL;
     }
     memset(uneven, 0, sizeof(*uneven));
-    number = (size_t *) (uneven + 1);
-    for (int which = 0; which < 2; ++which) {
-        uneven->bytes[which] = number;
-        uneven->at[which] = number + ranks;
-        (0 == which ? &uneven->input : &uneven->output)->displs = (ptrdiff_t *) (number + 2 * ranks);
-        number += 3 * ranks;
-    }
-    uneven->types = (ompi_datatype_t **) number; /* held, then as given */
-    uneven->input.dtypes = uneven->types + 2 * ranks;
-    uneven->output.dtypes = uneven->types + 3 * ranks;
+    number = mca_coll_topo_place_numbers(&uneven->input, to, ranks, (size_t *) (uneven + 1));
+    uneven->types = (ompi_datatype_t **) mca_coll_topo_place_numbers(&uneven->output, from, ranks, number);
     return uneven;
 }
 
@@ -142,11 +80,13 @@ void mca_coll_topo_drop_uneven(mca_coll_topo_request_t *request)
     request->uneven = NULL;
 }
 
-/* `bytes`: 0 where all ranks know that there is nothing to do. */
-static int mca_coll_topo_describe_uneven(mca_coll_topo_request_t *request, int collective,
-                                         const mca_coll_topo_given_t *input, const mca_coll_topo_given_t *output,
-                                         bool in_place, int root, size_t bytes)
+int mca_coll_topo_describe_uneven(mca_coll_topo_request_t *request, const mca_coll_topo_vector_t *input,
+                                  const mca_coll_topo_vector_t *output, bool in_place, int root, size_t bytes)
 {
+    const size_t ranks = (size_t) request->topo->ranks;
+    const mca_coll_topo_edges_t *const to = NULL == input ? NULL : input->edges;
+    const mca_coll_topo_edges_t *const from = NULL == output ? NULL : output->edges;
+    const size_t sent = mca_coll_topo_items_of(to, ranks), received = mca_coll_topo_items_of(from, ranks);
     mca_coll_topo_asked_t *asked = &request->asked;
     mca_coll_topo_uneven_t *uneven;
 
@@ -155,21 +95,25 @@ static int mca_coll_topo_describe_uneven(mca_coll_topo_request_t *request, int c
     if (0 == bytes) {
         return OMPI_SUCCESS;
     }
-    request->uneven = uneven = mca_coll_topo_new_uneven((size_t) request->topo->ranks);
+    /* Held, and as given; a side of one datatype holds one. */
+    request->uneven = uneven = mca_coll_topo_new_uneven(ranks, to, from, 2 * (sent + received + 2));
     if (NULL == uneven) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    uneven->move = (struct shell_uneven){.collective = collective,
+    uneven->move = (struct shell_uneven){.collective = request->kind->collective,
                                          .in_place = in_place,
                                          .own = (size_t) request->topo->rank,
-                                         .pack = mca_coll_topo_pack_noted,
-                                         .unpack = mca_coll_topo_unpack_noted};
-    mca_coll_topo_note_side(uneven, input, 0, &uneven->input, &uneven->move.input);
-    mca_coll_topo_note_side(uneven, output, 1, &uneven->output, &uneven->move.output);
+                                         .pack = mca_coll_topo_pack_block,
+                                         .unpack = mca_coll_topo_unpack_block};
+    mca_coll_topo_note_side(uneven, input, ranks, uneven->types + sent + received + 2, &uneven->input,
+                            &uneven->move.input);
+    mca_coll_topo_note_side(uneven, output, ranks, uneven->types + 2 * sent + received + 2, &uneven->output,
+                            &uneven->move.output);
     asked->call = (colltopo_call){.root = root};
     if (!shell_uneven_begins(&uneven->move, &uneven->places, &asked->call)) {
         /* Where blocks lie in the user's buffers matters to packing alone, which has noted that. */
-        shell_uneven_lays_out(&uneven->move, uneven->at[0], uneven->at[1], &uneven->packing, &uneven->places);
+        shell_uneven_lays_out(&uneven->move, uneven->input.block_at, uneven->output.block_at, &uneven->packing,
+                              &uneven->places);
     }
     return OMPI_SUCCESS;
 }
@@ -193,54 +137,34 @@ int mca_coll_topo_unpack_uneven(mca_coll_topo_request_t *request, const struct s
     return shell_uneven_unpacks(side, &request->uneven->move, &request->uneven->packing, (char *) side->memory->bytes);
 }
 
-static mca_coll_topo_given_t mca_coll_topo_given_blocks(const mca_coll_topo_request_t *request, const void *buf,
-                                                        mca_coll_topo_counts_t counts, mca_coll_topo_displs_t displs,
-                                                        ompi_datatype_t *dtype, ompi_datatype_t *const *dtypes)
+static mca_coll_topo_vector_t mca_coll_topo_own_block(const void *buf, size_t count, ompi_datatype_t *dtype)
 {
-    return (mca_coll_topo_given_t){.buf = buf,
-                                   .blocks = (size_t) request->topo->ranks,
-                                   .counts = counts,
-                                   .displs = displs,
-                                   .dtype = dtype,
-                                   .dtypes = dtypes};
-}
-
-static mca_coll_topo_given_t mca_coll_topo_given_block(const void *buf, size_t count, ompi_datatype_t *dtype)
-{
-    return (mca_coll_topo_given_t){.buf = buf, .blocks = 1, .single = true, .count = count, .dtype = dtype};
-}
-
-static const mca_coll_topo_given_t mca_coll_topo_no_blocks;
-
-static int mca_coll_topo_describe_exchange_of_blocks(mca_coll_topo_request_t *request,
-                                                     const mca_coll_topo_arguments_t *a, int collective)
-{
-    const bool in_place = MPI_IN_PLACE == a->sbuf;
-    const mca_coll_topo_given_t input =
-        mca_coll_topo_given_blocks(request, a->sbuf, a->scounts, a->sdispls, a->sdtype, a->sdtypes);
-    const mca_coll_topo_given_t output =
-        mca_coll_topo_given_blocks(request, a->rbuf, a->rcounts, a->rdispls, a->rdtype, a->rdtypes);
-
-    return mca_coll_topo_describe_uneven(request, collective, in_place ? &mca_coll_topo_no_blocks : &input, &output,
-                                         in_place, 0, 1);
+    return (mca_coll_topo_vector_t){.buf = buf, .kind = MCA_COLL_TOPO_SINGLE, .count = count, .dtype = dtype};
 }
 
 static int mca_coll_topo_describe_alltoallv(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *a)
 {
-    return mca_coll_topo_describe_exchange_of_blocks(request, a, COLLTOPO_ALLTOALLV);
+    const bool in_place = MPI_IN_PLACE == a->sbuf;
+    const mca_coll_topo_vector_t input = {
+        .buf = a->sbuf, .counts = a->scounts, .displs = a->sdispls, .dtype = a->sdtype, .dtypes = a->sdtypes};
+    const mca_coll_topo_vector_t output = {
+        .buf = a->rbuf, .counts = a->rcounts, .displs = a->rdispls, .dtype = a->rdtype, .dtypes = a->rdtypes};
+
+    return mca_coll_topo_describe_uneven(request, in_place ? NULL : &input, &output, in_place, 0, 1);
 }
 
+/* With datatypes in place of one. */
 static int mca_coll_topo_describe_alltoallw(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *a)
 {
-    return mca_coll_topo_describe_exchange_of_blocks(request, a, COLLTOPO_ALLTOALLW);
+    return mca_coll_topo_describe_alltoallv(request, a);
 }
 
 static int mca_coll_topo_describe_allgatherv(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *a)
 {
     const bool in_place = MPI_IN_PLACE == a->sbuf;
-    const mca_coll_topo_given_t input = mca_coll_topo_given_block(a->sbuf, a->scount, a->sdtype);
-    const mca_coll_topo_given_t output =
-        mca_coll_topo_given_blocks(request, a->rbuf, a->rcounts, a->rdispls, a->rdtype, NULL);
+    const mca_coll_topo_vector_t input = mca_coll_topo_own_block(a->sbuf, a->scount, a->sdtype);
+    const mca_coll_topo_vector_t output = {
+        .buf = a->rbuf, .counts = a->rcounts, .displs = a->rdispls, .dtype = a->rdtype};
     size_t elements = 0;
 
     for (int rank = 0; rank < request->topo->ranks; ++rank) {
@@ -252,30 +176,30 @@ static int mca_coll_topo_describe_allgatherv(mca_coll_topo_request_t *request, c
                != mca_coll_topo_bytes(a->rdtype, (size_t) mca_coll_topo_count_at(a->rcounts, request->topo->rank))) {
         return COLLTOPO_DECLINED;
     }
-    return mca_coll_topo_describe_uneven(request, COLLTOPO_ALLGATHERV, in_place ? &mca_coll_topo_no_blocks : &input,
-                                         &output, in_place, 0, mca_coll_topo_bytes(a->rdtype, elements));
+    return mca_coll_topo_describe_uneven(request, in_place ? NULL : &input, &output, in_place, 0,
+                                         mca_coll_topo_bytes(a->rdtype, elements));
 }
 
 static int mca_coll_topo_describe_gatherv(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *a)
 {
     const bool is_root = a->root == request->topo->rank, in_place = is_root && MPI_IN_PLACE == a->sbuf;
-    const mca_coll_topo_given_t block = mca_coll_topo_given_block(a->sbuf, a->scount, a->sdtype);
-    const mca_coll_topo_given_t blocks =
-        mca_coll_topo_given_blocks(request, a->rbuf, a->rcounts, a->rdispls, a->rdtype, NULL);
+    const mca_coll_topo_vector_t block = mca_coll_topo_own_block(a->sbuf, a->scount, a->sdtype);
+    const mca_coll_topo_vector_t blocks = {
+        .buf = a->rbuf, .counts = a->rcounts, .displs = a->rdispls, .dtype = a->rdtype};
 
-    return mca_coll_topo_describe_uneven(request, COLLTOPO_GATHERV, in_place ? &mca_coll_topo_no_blocks : &block,
-                                         is_root ? &blocks : &mca_coll_topo_no_blocks, in_place, a->root, 1);
+    return mca_coll_topo_describe_uneven(request, in_place ? NULL : &block, is_root ? &blocks : NULL, in_place, a->root,
+                                         1);
 }
 
 static int mca_coll_topo_describe_scatterv(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *a)
 {
     const bool is_root = a->root == request->topo->rank, in_place = is_root && MPI_IN_PLACE == a->rbuf;
-    const mca_coll_topo_given_t blocks =
-        mca_coll_topo_given_blocks(request, a->sbuf, a->scounts, a->sdispls, a->sdtype, NULL);
-    const mca_coll_topo_given_t block = mca_coll_topo_given_block(a->rbuf, a->rcount, a->rdtype);
+    const mca_coll_topo_vector_t blocks = {
+        .buf = a->sbuf, .counts = a->scounts, .displs = a->sdispls, .dtype = a->sdtype};
+    const mca_coll_topo_vector_t block = mca_coll_topo_own_block(a->rbuf, a->rcount, a->rdtype);
 
-    return mca_coll_topo_describe_uneven(request, COLLTOPO_SCATTERV, is_root ? &blocks : &mca_coll_topo_no_blocks,
-                                         in_place ? &mca_coll_topo_no_blocks : &block, in_place, a->root, 1);
+    return mca_coll_topo_describe_uneven(request, is_root ? &blocks : NULL, in_place ? NULL : &block, in_place, a->root,
+                                         1);
 }
 
 MCA_COLL_TOPO_FUNCTION(allgatherv, COLLTOPO_ALLGATHERV,
@@ -325,4 +249,5 @@ void mca_coll_topo_offer_uneven_requests(mca_coll_base_module_t *module)
 #define MCA_COLL_TOPO_OFFER(name) module->coll_##name = mca_coll_topo_##name;
     MCA_COLL_TOPO_EACH_UNEVEN_REQUEST(MCA_COLL_TOPO_OFFER)
 #undef MCA_COLL_TOPO_OFFER
+    mca_coll_topo_offer_neighbor_requests(module);
 }

@@ -92,11 +92,10 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       {"sum", Reduction::sum},   {"prod", Reduction::prod}, {"min", Reduction::min},  {"max", Reduction::max},
       {"band", Reduction::band}, {"bor", Reduction::bor},   {"bxor", Reduction::bxor}};
 
-  const std::map<std::string, Spread> spreads = {{"equal", Spread::equal},
-                                                 {"uneven", Spread::uneven},
-                                                 {"skewed", Spread::skewed},
-                                                 {"huge", Spread::huge},
-                                                 {"sparse", Spread::sparse}};
+  const std::map<std::string, Spread> spreads = {
+      {"equal", Spread::equal},       {"uneven", Spread::uneven}, {"skewed", Spread::skewed},
+      {"huge", Spread::huge},         {"sparse", Spread::sparse}, {"hot", Spread::hot},
+      {"diagonal", Spread::diagonal}, {"slabs", Spread::slabs},   {"halo", Spread::halo}};
 
   CLI::App app{k_about, "colltopo-bench"};
   app.add_option("--collective", collectives, "C[,C...] or all")->capture_default_str();
@@ -124,7 +123,9 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   app.add_option("--root", options.root, "of bcast, reduce, gather(v) and scatter(v)")->capture_default_str();
   app.add_option("--counts", options.spread,
                  "of calls whose blocks have sizes of their own, of which BYTES is the mean: equal, uneven (half to "
-                 "three halves), skewed (Zipf), huge (one block a thousand times the others), sparse (one in eight)")
+                 "three halves), skewed (Zipf), huge (one block a thousand times the others), sparse (one in eight), "
+                 "hot (rank 0 has eight times as much), diagonal (within groups of ranks), slabs (of an uneven 3D "
+                 "transform), halo (of a grid)")
       ->transform(CLI::CheckedTransformer(spreads));
   app.add_option(
       "--demand", options.demand,

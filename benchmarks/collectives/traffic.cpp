@@ -1,6 +1,7 @@
 #include "traffic.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace colltopo::bench {
@@ -14,6 +15,53 @@ std::uint64_t any(int from, int to) {
   x ^= x >> 27;
   x *= 0x94D049BB133111EBU;
   return x ^ (x >> 31);
+}
+
+int ranks_of_a_group(int ranks) {
+  int size = 1;
+  while (ranks % size != 0 || size < ranks / size) ++size;
+  return size;
+}
+
+/// The first ranks have one more where they do not divide.
+std::size_t planes_of(int planes, int ranks, int rank) {
+  return static_cast<std::size_t>(planes / ranks + (rank < planes % ranks ? 1 : 0));
+}
+
+std::size_t slab_elements(std::size_t mean, int ranks, int from, int to) {
+  const int planes = ranks + ranks / 2;
+  return mean * planes_of(planes, ranks, from) * planes_of(planes, ranks, to) * 4 / 9;
+}
+
+/// Three sides, descending, whose product is the ranks.
+std::array<int, 3> grid_of(int ranks) {
+  std::array<int, 3> best = {ranks, 1, 1};
+  for (int c = 1; c * c * c <= ranks; ++c) {
+    for (int b = c; ranks % c == 0 && b * b <= ranks / c; ++b)
+      if (ranks / c % b == 0) best = {ranks / c / b, b, c};
+  }
+  return best;
+}
+
+std::size_t halo_elements(std::size_t mean, int ranks, int from, int to) {
+  const std::array<int, 3> sides = grid_of(ranks);
+  const auto place = [&](int rank) {
+    return std::array<int, 3>{rank / (sides[1] * sides[2]), rank / sides[2] % sides[1], rank % sides[2]};
+  };
+  const std::array<int, 3> here = place(from), there = place(to);
+  std::size_t parts = 0;
+  for (int way = 0; way < 27; ++way) {
+    const std::array<int, 3> offset = {way / 9 - 1, way / 3 % 3 - 1, way % 3 - 1};
+    bool meets = way != 13;
+    int moved = 0;
+    for (std::size_t side = 0; side < 3; ++side) {
+      meets = meets && (here[side] + offset[side] + sides[side]) % sides[side] == there[side];
+      moved += offset[side] != 0 ? 1 : 0;
+    }
+    if (meets) parts += moved == 1 ? 16 : moved == 2 ? 4 : 1;
+  }
+  constexpr std::size_t k_parts = 6 * 16 + 12 * 4 + 8;
+  return mean * static_cast<std::size_t>(ranks) * parts / k_parts;
 }
 
 }  // namespace
@@ -33,6 +81,16 @@ std::size_t elements_between(Spread spread, std::size_t mean, int ranks, int fro
       return from == ranks - 1 && to == 0 ? 1000 * mean : mean;
     case Spread::sparse:
       return drawn % 8 == 0 || from == to ? 8 * mean : 0;
+    case Spread::hot:
+      return from == 0 ? 8 * mean : mean;
+    case Spread::diagonal: {
+      const int size = ranks_of_a_group(ranks);
+      return from / size == to / size ? mean * static_cast<std::size_t>(ranks / size) : 0;
+    }
+    case Spread::slabs:
+      return slab_elements(mean, ranks, from, to);
+    case Spread::halo:
+      return halo_elements(mean, ranks, from, to);
     case Spread::equal:
       break;
   }

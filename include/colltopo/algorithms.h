@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "colltopo/groups.h"
+#include "colltopo/pairs.h"
 #include "colltopo/schedule.h"
 
 namespace colltopo {
@@ -58,6 +59,8 @@ struct AlgorithmOptions {
   OptionValues values = {};
   std::shared_ptr<const Groups> groups = {};  // who shares a node (package, ...), when no `group` is among the values
   std::vector<int> dimensions = {};           // sides of the torus that the ranks form, row-major; empty: none is known
+  /// All-to-alls of neighbourhoods: who has something for whom, which rows may make use of. Null: everybody for all.
+  std::shared_ptr<const Pairs> pairs = {};
 
   friend bool operator==(const AlgorithmOptions& a, const AlgorithmOptions& b);
 };

@@ -27,10 +27,12 @@ enum class Collective : std::uint8_t {
   gatherv,
   scatterv,
   alltoallv,
-  alltoallw
+  alltoallw,
+  // All of MPI's neighbourhood calls: an alltoallv among neighbours, in which other blocks are empty.
+  neighborhood
 };
 inline constexpr int k_collectives = 8;  // that have schedules
-inline constexpr int k_calls = 13;       // all of them
+inline constexpr int k_calls = 14;       // all of them
 
 /// Who knows how large a shard is. Whatever decides an algorithm must be known to all ranks.
 enum class Sizes : std::uint8_t {

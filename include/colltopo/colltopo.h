@@ -41,6 +41,7 @@ enum {
   COLLTOPO_SCATTERV,
   COLLTOPO_ALLTOALLV,
   COLLTOPO_ALLTOALLW,
+  COLLTOPO_NEIGHBORHOOD, /* neighbor_alltoall, ..v, ..w, neighbor_allgather, ..v */
   COLLTOPO_COLLECTIVES
 };
 
@@ -125,8 +126,8 @@ enum {
 /* Blocks of sizes of their own, one per rank: bytes of each, and where it begins, in bytes from the call's pointer. A
  * side that a rank does not have, or that is its own block alone, is not looked at. Read during the call alone. */
 typedef struct colltopo_blocks {
-  const size_t *input_bytes, *input_at;   /* alltoallv, alltoallw; scatterv at the root */
-  const size_t *output_bytes, *output_at; /* alltoallv, alltoallw, allgatherv; gatherv at the root */
+  const size_t *input_bytes, *input_at;   /* alltoallv, alltoallw, neighborhood; scatterv at the root */
+  const size_t *output_bytes, *output_at; /* these, allgatherv; gatherv at the root */
 } colltopo_blocks;
 
 /* Buffers are contiguous bytes. What decides the algorithm (count * element_size, counts, root, op_properties) must be
@@ -140,8 +141,8 @@ typedef struct colltopo_call {
   /* The calls that end in v or w, and NULL for others. They give no counts and an element_size of 1; `count` is the
    * bytes of the rank's own block (gatherv, scatterv; as the root's blocks say). allgatherv: output_bytes are equal on
    * all ranks. Others: what one rank sends another is as long as that one says, and nobody else needs to know.
-   * alltoallv and alltoallw are never in_place here; allgatherv in place has the rank's block in the output, gatherv
-   * and scatterv have the root's. */
+   * alltoallv, alltoallw and neighborhood are never in_place here; allgatherv in place has the rank's block in the
+   * output, gatherv and scatterv have the root's. */
   const colltopo_blocks* blocks;
   size_t element_size; /* bytes; chunks are never cut inside an element */
   int root;            /* bcast, reduce, gather, scatter. bcast: the root's data is in `output`, as in MPI_Bcast */
@@ -167,6 +168,11 @@ int colltopo_gatherv(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_scatterv(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_alltoallv(colltopo_comm* comm, const colltopo_call* call);
 int colltopo_alltoallw(colltopo_comm* comm, const colltopo_call* call);
+/* Blocks as those of an alltoallv. Between two ranks there is one block each way: what several edges of the graph carry
+ * follows each other there. */
+int colltopo_neighborhood(colltopo_comm* comm, const colltopo_call* call);
+/* The ranks to which this one may have blocks in colltopo_neighborhood, before the first such call; not called: all. */
+int colltopo_neighbors(colltopo_comm* comm, const int* destinations, size_t number);
 
 /* The same by a collective's number (COLLTOPO_ALLTOALL ...). */
 int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call);

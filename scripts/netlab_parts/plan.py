@@ -70,7 +70,7 @@ def management_wires(graph, place):
     return [f"link add m{host} type veth peer name {addresses.MANAGEMENT} netns {place[host]}" for host in range(graph.hosts)]
 
 
-def hub_devices(graph):
+def hub_devices(graph, shaping):
     """ip commands of the hub: the management bridge, and a bridge per switch where switches are bridges."""
     bridge = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
     lines = [
@@ -84,7 +84,7 @@ def hub_devices(graph):
             lines.append(f"link add b{switch} {bridge}")
             lines.append(f"link set b{switch} up")
             lines += [f"link set {addresses.link_device(k)} master b{switch}" for k in graph.out[switch]]
-            lines += [_link_up(addresses.link_device(k)) for k in graph.out[switch]]
+            lines += [_link_up(addresses.link_device(k), shaping) for k in graph.out[switch]]
     return lines
 
 
@@ -132,7 +132,7 @@ def station(graph, tables, shaping, node, stub):
     for number, link in enumerate(graph.links):
         if link.head == node and graph.mate[number] is None:
             devices.append(f"link set {addresses.receiver_device(number)} up")
-    devices += [_link_up(addresses.link_device(k)) for k in graph.out[node]]
+    devices += [_link_up(addresses.link_device(k), shaping) for k in graph.out[node]]
     rules, detours = _detours(graph, tables, shaping, node)
     return StationPlan(
         devices,
@@ -157,9 +157,10 @@ def lanes(node, planes, stub):
     return lines
 
 
-def _link_up(device):
-    # Packets of up to 16 KiB cross a veth whole: ten times fewer than Ethernet's, and still fair among flows.
-    return f"link set {device} gso_max_size 16384 up"
+def _link_up(device, shaping):
+    # Packets of up to 16 KiB cross a veth whole: ten times fewer than Ethernet's, and still fair among flows. What follows
+    # an idle time goes as one such packet whatever burst is left, so small bursts ask for Ethernet's own.
+    return f"link set {device} gso_max_size {min(16384, shaping.burst)} up"
 
 
 def neighbours(graph, node, number):

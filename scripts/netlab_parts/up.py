@@ -86,7 +86,7 @@ def _write_plan(folder, graph, tables, shaping, stub):
     os.mkdir(f"{folder}/tmp")
     write_lines(f"{folder}/hosts", plan.host_file(graph))
     write_lines(f"{folder}/hosts.list", graph.host_names)
-    write_lines(f"{folder}/hub.devices", plan.hub_devices(graph))
+    write_lines(f"{folder}/hub.devices", plan.hub_devices(graph, shaping))
     write_lines(f"{folder}/hub.forwarding", plan.hub_forwarding(graph))
     write_lines(f"{folder}/hub.shaping", plan.hub_shaping(graph, shaping))
     for node in stations_of(graph):

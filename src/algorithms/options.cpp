@@ -48,7 +48,8 @@ std::optional<int> OptionValues::find(std::string_view name) const {
 
 bool operator==(const AlgorithmOptions& a, const AlgorithmOptions& b) {
   const bool same_groups = a.groups == b.groups || (a.groups && b.groups && *a.groups == *b.groups);
-  return a.values == b.values && same_groups && a.dimensions == b.dimensions;
+  const bool same_pairs = a.pairs == b.pairs || (a.pairs && b.pairs && *a.pairs == *b.pairs);
+  return a.values == b.values && same_groups && a.dimensions == b.dimensions && same_pairs;
 }
 
 const Option* option_named(const Algorithm& algorithm, std::string_view name) {

@@ -17,6 +17,7 @@
 #include <algorithm>
 
 #include "algorithms/bruck_exchange.h"
+#include "algorithms/given_groups.h"
 #include "algorithms/properties.h"
 #include "algorithms/table.h"
 
@@ -179,9 +180,7 @@ Rank divisor_below_root(Rank ranks) {
 }
 
 std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
-  const auto group = options.values.find("group");
-  if (!group && options.groups) return options.groups;
-  return std::make_shared<const Groups>(shape.ranks, group.value_or(divisor_below_root(shape.ranks)));
+  return given_groups(shape, options, divisor_below_root(shape.ranks));
 }
 
 Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
@@ -207,11 +206,6 @@ Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   add_bruck_rounds(program, groups.groups(), bruck_rounds(groups.groups(), radices.inter),
                    BetweenGroups(here, outbound), rounds_within, outbound.slots);
   return std::move(program).build();
-}
-
-std::string refusal(const Shape& shape, const AlgorithmOptions& options) {
-  if (options.values.find("group") || !options.groups || options.groups->ranks() == shape.ranks) return "";
-  return fmt::format("groups are given for {} ranks, not for {}", options.groups->ranks(), shape.ranks);
 }
 
 std::string describe(const Shape& shape, const AlgorithmOptions& options) {
@@ -266,13 +260,8 @@ Algorithm tra2_algorithm() {
       .collectives = {Collective::alltoall},
       .options = {radix_option("intra-radix", "radix of tra2 within groups", "about the square root of the group"),
                   radix_option("inter-radix", "radix of tra2 between groups", "about the square root of the groups"),
-                  {.name = "group",
-                   .least = 1,
-                   .most = 1 << 24,
-                   .about = "consecutive ranks per group; the last may have fewer",
-                   .otherwise = "the ranks of a node; without nodes the divisor below the square root",
-                   .per_collective = false}},
-      .refusal = refusal,
+                  group_option("the ranks of a node; without nodes the divisor below the square root")},
+      .refusal = refusal_of_groups,
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = tra2,
       .steps = steps,

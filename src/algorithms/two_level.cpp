@@ -6,6 +6,7 @@
 
 #include "algorithms/binomial_tree.h"
 #include "algorithms/from_allgather.h"
+#include "algorithms/given_groups.h"
 #include "algorithms/properties.h"
 #include "algorithms/table.h"
 
@@ -15,16 +16,9 @@ namespace {
 
 constexpr int k_most = 65536;
 
-std::string refusal(const Shape& shape, const AlgorithmOptions& options) {
-  if (options.values.find("group") || !options.groups || options.groups->ranks() == shape.ranks) return "";
-  return fmt::format("groups are given for {} ranks, not for {}", options.groups->ranks(), shape.ranks);
-}
-
-/// Groups by number where one is given, else those of the placement; nobody shares a group where there are none.
+/// Nobody shares a group where there are none.
 std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
-  const auto group = options.values.find("group");
-  if (!group && options.groups) return options.groups;
-  return std::make_shared<const Groups>(shape.ranks, group.value_or(1));
+  return given_groups(shape, options, 1);
 }
 
 bool hands_out(Collective collective) { return !row(collective).made_of_trees(); }
@@ -113,12 +107,7 @@ Algorithm two_level_algorithm() {
       .about = "an algorithm between groups and one within each: what can cross once crosses between groups once",
       .collectives = {Collective::gather, Collective::scatter, Collective::allgather, Collective::reduce_scatter,
                       Collective::allreduce, Collective::bcast, Collective::reduce},
-      .options = {{.name = "group",
-                   .least = 1,
-                   .most = 1 << 24,
-                   .about = "consecutive ranks per group; the last may have fewer",
-                   .otherwise = "the ranks of a node",
-                   .per_collective = false},
+      .options = {group_option("the ranks of a node"),
                   {.name = "leaders",
                    .least = 0,
                    .most = k_most,
@@ -129,7 +118,7 @@ Algorithm two_level_algorithm() {
                    .most = 64,
                    .about = "parts of a shard that follow each other through the levels of two-level",
                    .otherwise = "1, or 4 where that is cheaper"}},
-      .refusal = refusal,
+      .refusal = refusal_of_groups,
       .chunks = chunks,
       .program = program,
       .steps = steps,

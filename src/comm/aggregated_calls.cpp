@@ -29,12 +29,13 @@ bool aggregates(Collective collective, const Decision& decision) {
 AggregatedCalls::AggregatedCalls(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
     : rank_(rank), ranks_(ranks), callbacks_(callbacks), rounds_(callbacks_), direct_(callbacks_) {}
 
-AggregatedCalls::Made& AggregatedCalls::made_for(const Decision& decision, std::size_t limit) {
-  const PlanKey key{decision.algorithm, nullptr, decision.options, Collective::alltoall, rank_, ranks_, 0, false};
+AggregatedCalls::Made& AggregatedCalls::made_for(Collective collective, const Decision& decision, std::size_t limit) {
+  PlanKey key{decision.algorithm, nullptr, decision.options, Collective::alltoall, rank_, ranks_, 0, false};
+  if (collective == Collective::neighborhood) key.options.pairs = pairs_;
   if (const auto found = made_.find(key); found != made_.end()) return *found->second;
   if (made_.size() >= k_most_plans) made_.clear();
   const Shape shape{Collective::alltoall, ranks_, 1, 0};
-  auto plan = std::make_shared<const Plan>(decision.algorithm->program(shape, rank_, decision.options));
+  auto plan = std::make_shared<const Plan>(decision.algorithm->program(shape, rank_, key.options));
   auto made = std::make_unique<Made>(std::make_shared<const AggregationPlan>(std::move(plan), limit),
                                      static_cast<std::size_t>(decision.algorithm - algorithms().data()));
   return *(made_[key] = std::move(made));
@@ -86,7 +87,7 @@ int AggregatedCalls::run_both(const Bound* large, Arena::Block& memory, const Ca
 int AggregatedCalls::run(Collective collective, const colltopo_call& call, const Decision& decision,
                          const Selector& selector, Arena& arena) {
   const UnevenShards shards = shards_of(collective, call, rank_, ranks_, selector.whole_below());
-  Made& made = made_for(decision, selector.aggregation_limit(decision));
+  Made& made = made_for(collective, decision, selector.aggregation_limit(decision));
   Request request;
   request.collective = collective;
   const auto large = large_blocks(shards, made.plan->limit(), selector.manner_of(decision, request));

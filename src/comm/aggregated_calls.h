@@ -1,5 +1,6 @@
-// Alltoallv and alltoallw by way of other ranks: small blocks by a program of tra or tra2 (colltopo/aggregation.h),
-// large ones straight to their owners at the same time. Both ends of a block know which way it goes.
+// Alltoallv, alltoallw and neighbourhood calls by way of other ranks: small blocks by a program of tra or tra2
+// (colltopo/aggregation.h), large ones straight to their owners at the same time. Both ends of a block know which way
+// it goes.
 #pragma once
 
 #include <memory>
@@ -24,6 +25,8 @@ class AggregatedCalls {
  public:
   AggregatedCalls(Rank rank, Rank ranks, const colltopo_callbacks& callbacks);
 
+  /// Who may have blocks for whom in neighbourhood calls.
+  void set_pairs(std::shared_ptr<const Pairs> pairs) { pairs_ = std::move(pairs); }
   /// COLLTOPO_SUCCESS or an error code of a callback.
   int run(Collective collective, const colltopo_call& call, const Decision& decision, const Selector& selector,
           Arena& arena);
@@ -36,7 +39,7 @@ class AggregatedCalls {
     Tally tally;
     std::array<unsigned long long, k_fixed_counters> per_run{};
   };
-  Made& made_for(const Decision& decision, std::size_t limit);
+  Made& made_for(Collective collective, const Decision& decision, std::size_t limit);
   /// The blocks above the limit; null: this rank has none.
   std::shared_ptr<const Bound> large_blocks(const UnevenShards& shards, std::size_t limit, const Manner& manner);
   int run_both(const Bound* large, Arena::Block& memory, const Call& call, const UnevenShards& shards, Made& made);
@@ -46,6 +49,7 @@ class AggregatedCalls {
   Rank rank_, ranks_;
   colltopo_callbacks callbacks_;
   CallbackTransport rounds_, direct_;
+  std::shared_ptr<const Pairs> pairs_;
   std::unordered_map<PlanKey, std::unique_ptr<Made>, PlanKeyHash> made_;
   std::vector<std::size_t> input_bytes_, output_bytes_;  // of the blocks above the limit
   Aggregation aggregation_;

@@ -143,6 +143,25 @@ int Agreement::gather(std::span<int> values) const {
              {reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(values.data())});
 }
 
+std::optional<std::vector<std::vector<int>>> Agreement::gather_lists(std::span<const int> own, std::size_t most) const {
+  std::vector<int> lengths(static_cast<std::size_t>(ranks_));
+  lengths[static_cast<std::size_t>(rank_)] = static_cast<int>(own.size());
+  if (gather(lengths) != 0) return std::nullopt;
+  const auto longest = static_cast<std::size_t>(std::ranges::max(lengths));
+  if (longest > most) return std::nullopt;
+  std::vector<std::vector<int>> lists(lengths.size());
+  if (longest == 0) return lists;
+  std::vector<int> padded(own.begin(), own.end()), all(longest * lists.size());
+  padded.resize(longest);
+  if (run(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, longest, sizeof(int)), transport_,
+          {reinterpret_cast<const std::byte*>(padded.data()), reinterpret_cast<std::byte*>(all.data())}) != 0)
+    return std::nullopt;
+  auto from = all.begin();
+  for (std::size_t rank = 0; rank < lists.size(); ++rank, from += static_cast<std::ptrdiff_t>(longest))
+    lists[rank].assign(from, from + lengths[rank]);
+  return lists;
+}
+
 bool Agreement::all_good(std::string* fault) const {
   Findings findings;
   if (!fault->empty()) findings.fault(*fault);

@@ -15,7 +15,7 @@ namespace {
 using colltopo::Collective;
 
 static_assert(COLLTOPO_COLLECTIVES == colltopo::k_calls && COLLTOPO_SCATTER == static_cast<int>(Collective::scatter) &&
-                  COLLTOPO_ALLTOALLW == static_cast<int>(Collective::alltoallw),
+                  COLLTOPO_NEIGHBORHOOD == static_cast<int>(Collective::neighborhood),
               "COLLTOPO_ numbers are the table's");
 
 thread_local std::string last_error;
@@ -91,6 +91,16 @@ int colltopo_alltoallv(colltopo_comm* comm, const colltopo_call* call) {
 }
 int colltopo_alltoallw(colltopo_comm* comm, const colltopo_call* call) {
   return run(comm, Collective::alltoallw, call);
+}
+int colltopo_neighborhood(colltopo_comm* comm, const colltopo_call* call) {
+  return run(comm, Collective::neighborhood, call);
+}
+
+int colltopo_neighbors(colltopo_comm* comm, const int* destinations, size_t number) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] {
+    comm->comm.set_neighbors({destinations, number});
+    return static_cast<int>(COLLTOPO_SUCCESS);
+  });
 }
 
 int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
+#include <utility>
 
 #include "colltopo/error.h"
 #include "comm/call_sizes.h"
@@ -152,6 +154,7 @@ Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   const Decision* const decision = decide(collective, call, Form::blocking);
   if (decision != nullptr && aggregates(collective, *decision)) {
     known.aggregated = decision;
+    if (collective == Collective::neighborhood && !std::exchange(knows_pairs_, true)) find_pairs();
     return known;
   }
   known.in_trial = guard_.has_call();
@@ -163,6 +166,15 @@ Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   entry.note(*this, collective, call);
   entry.ready = known.ready;
   return known;
+}
+
+// The graph as all ranks see it. One that is too dense for that is taken as complete.
+void Comm::find_pairs() {
+  constexpr std::size_t k_most_numbers = std::size_t{1} << 22;
+  std::vector<int> own(destinations_ ? *destinations_ : std::vector<int>(static_cast<std::size_t>(ranks_)));
+  if (!destinations_) std::iota(own.begin(), own.end(), 0);
+  auto all = agreement_.gather_lists(own, k_most_numbers / static_cast<std::size_t>(ranks_));
+  if (all) aggregated_.set_pairs(std::make_shared<const Pairs>(*std::move(all)));
 }
 
 int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* made) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -35,6 +36,10 @@ class Comm {
 
   /// Throws Error after having marked what the setting is about as declined for ever.
   void set(std::string_view name, std::string_view value);
+  /// To whom this rank may have blocks in neighbourhood calls.
+  void set_neighbors(std::span<const int> destinations) {
+    destinations_.emplace(destinations.begin(), destinations.end());
+  }
   /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
@@ -121,6 +126,7 @@ class Comm {
     bool in_trial = false;
   };
   Known make_known(Collective collective, const colltopo_call& call);
+  void find_pairs();
   int run_in_trial(Collective collective, const colltopo_call& call, Ready* made);
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
   void replace_small();
@@ -148,6 +154,8 @@ class Comm {
   Guard guard_;
   CommLanes lanes_;
   AggregatedCalls aggregated_;
+  std::optional<std::vector<int>> destinations_;  // none: all ranks
+  bool knows_pairs_ = false;
   Watch watch_;
   bool said_unusable_ = false;  // what changed
   bool settled_ = false;

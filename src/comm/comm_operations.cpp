@@ -55,9 +55,10 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   if (!is_known) {
     if (!may_communicate && !(turns_.empty() && was_decided(collective, call))) return COLLTOPO_UNKNOWN;
     const Decision* decision = decide(collective, call, Form::operation);
+    const Decision straight = Selector::straight();
     if (decision != nullptr && aggregates(collective, *decision)) {
       say_no_rounds(collective, *decision);
-      decision = nullptr;
+      decision = call.previous_is_wrong != 0 ? &straight : nullptr;
     }
     if (decision != nullptr) plan = ready(collective, call, *decision, Form::operation);
     note_operation(collective, call, plan);

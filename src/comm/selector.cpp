@@ -312,8 +312,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     }
   }
   if (!is_sized(request)) {
-    kept.decision = default_of_messages();
-    say_decision(request, kept.decision.name, "what is never behind");
+    kept.decision = default_of_messages(request);
     return kept;
   }
   if (settings_.choosing == Choosing::off && request.fallback_allowed) {
@@ -418,7 +417,16 @@ std::size_t Selector::aggregation_limit(const Decision& decision) const {
 }
 
 // Sizes decide nothing where only two ranks know each.
-Decision Selector::default_of_messages() const { return {nullptr, nullptr, {}, "fallback"}; }
+Decision Selector::default_of_messages(const Request& request) const {
+  if (!request.fallback_allowed) {
+    say_decision(request, "linear", "libnbc takes the blocks of two directions for each other");
+    return straight();
+  }
+  say_decision(request, "fallback", "what is never behind");
+  return {nullptr, nullptr, {}, "fallback"};
+}
+
+Decision Selector::straight() { return {algorithm_named("linear"), nullptr, {}, "linear"}; }
 
 void Selector::say_decision(const Request& request, const std::string& what, const std::string& source) const {
   if (!voice_.heard(1)) return;

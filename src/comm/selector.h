@@ -108,6 +108,8 @@ class Selector : SelectorState {
   void decline_all() { declined_.fill(true); }
   bool declines(Collective collective) const { return declined_[index_of(collective)]; }
   bool declines_all() const;
+  /// Blocks of sizes of their own straight to their owners, where nothing else will do.
+  static Decision straight();
   /// Says once per collective why calls are left to the previous implementation.
   void decline_once(Collective collective, const std::string& line);
 
@@ -138,7 +140,7 @@ class Selector : SelectorState {
   std::string own_constants(const colltopo_callbacks& callbacks) const;
   void take_memory(const std::string& text);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
-  Decision default_of_messages() const;
+  Decision default_of_messages(const Request& request) const;
   const Rule* matching_rule(const Request& request) const;
   void say_prediction(const Request& request, const Choice& chosen, const std::string& source,
                       bool with_next = false) const;

@@ -157,7 +157,8 @@ std::vector<Row> own_rows() {
       {{"schedules_from_bytes", "1K", "smaller shards (vectors) are left to the model, whatever schedules there are"},
        [](Settings& s, std::string_view n, std::string_view v) { s.schedules_from_bytes = byte_count(n, v); }},
       {{"aggregate_bytes", "auto",
-        "alltoallv and alltoallw by tra or tra2: larger blocks go straight to their owners; auto: by the model"},
+        "alltoallv, alltoallw and neighborhood by rows that pass blocks on: larger blocks go straight to their owners; "
+        "auto: by the model"},
        [](Settings& s, std::string_view n, std::string_view v) {
          s.aggregate_bytes = v == "auto" ? std::nullopt : std::optional(std::min(byte_count(n, v), k_most_aggregated));
        }},

@@ -85,6 +85,7 @@ constexpr std::array<CollectiveRow, k_calls> k_rows = {{
     uneven_row(Collective::scatterv, "scatterv", Collective::scatter, k_shards_of_root, k_shard, Sizes::of_messages),
     uneven_row(Collective::alltoallv, "alltoallv", Collective::alltoall, k_shards, k_shards, Sizes::of_messages),
     uneven_row(Collective::alltoallw, "alltoallw", Collective::alltoall, k_shards, k_shards, Sizes::of_messages),
+    uneven_row(Collective::neighborhood, "neighborhood", Collective::alltoall, k_shards, k_shards, Sizes::of_messages),
 }};
 
 constexpr bool in_order() {

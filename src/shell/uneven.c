@@ -5,7 +5,7 @@
 
 static bool is_exchange(const struct shell_uneven *move)
 {
-    return move->collective == COLLTOPO_ALLTOALLV || move->collective == COLLTOPO_ALLTOALLW;
+    return move->collective >= COLLTOPO_ALLTOALLV && move->collective <= COLLTOPO_NEIGHBORHOOD;
 }
 
 /* A side of the rank's own block alone, of which the call's count says the bytes. */

@@ -36,7 +36,7 @@ case $name in
     mpi "$ranks" "$bench" --algorithm ring --collective allgather,allreduce,reduce_scatter,reduce_scatter_block \
       --bytes 8,4K --check --iterations 5 --type int32 --op bxor
     mpi "$ranks" "$bench" --algorithm tra:radix=2 --collective alltoall --bytes 8,4K --check --iterations 5
-    all_counts="equal uneven skewed huge sparse"
+    all_counts="equal uneven skewed huge sparse hot diagonal slabs halo"
     [ "$ranks" -lt 8 ] || all_counts=skewed  # more ranks than processors take their time
     for counts in $all_counts; do
       mpi "$ranks" "$bench" --algorithm linear,native --collective alltoallv,alltoallw,gatherv,scatterv --bytes 8,4K \
