@@ -31,10 +31,10 @@ typedef struct mca_coll_topo_vector_t {
     mca_coll_topo_items_t kind;
     size_t count; /* elements of an item that is not listed */
     mca_coll_topo_counts_t counts;
-    mca_coll_topo_displs_t displs; /* in extents; in bytes with `dtypes` */
+    mca_coll_topo_displs_t displs;           /* in extents; in bytes with `dtypes` */
     mca_coll_topo_byte_displs_t byte_displs; /* with `dtypes` and `edges` */
     ompi_datatype_t *dtype;
-    ompi_datatype_t *const *dtypes; /* [item]; NULL: `dtype` */
+    ompi_datatype_t *const *dtypes;     /* [item]; NULL: `dtype` */
     const mca_coll_topo_edges_t *edges; /* NULL: item i is block i */
 } mca_coll_topo_vector_t;
 
@@ -70,9 +70,9 @@ void mca_coll_topo_measure(const mca_coll_topo_vector_t *vector, size_t ranks, m
 int mca_coll_topo_pack_block(void *owner, const struct shell_blocks *side, size_t block, char *packed);
 int mca_coll_topo_unpack_block(void *owner, const struct shell_blocks *side, size_t block, char *packed);
 
-/* Runs a blocking call with numbers of the module's; `input` or `output` NULL: this rank does not have the side, or gave
- * MPI_IN_PLACE for it. What is declined once is for ever, by what is known to all: `bytes`, for an allgatherv, and the
- * root. */
+/* Runs a blocking call with numbers of the module's; `input` or `output` NULL: this rank does not have the side, or
+ * gave MPI_IN_PLACE for it. What is declined once is for ever, by what is known to all: `bytes`, for an allgatherv, and
+ * the root. */
 int mca_coll_topo_serve_uneven(mca_coll_topo_module_t *topo, int collective, const mca_coll_topo_vector_t *input,
                                const mca_coll_topo_vector_t *output, bool in_place, int root, size_t bytes);
 

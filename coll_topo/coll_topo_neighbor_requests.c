@@ -32,9 +32,9 @@ static mca_coll_topo_vector_t mca_coll_topo_items(const void *buf, mca_coll_topo
 static int mca_coll_topo_describe_neighbor_allgather(mca_coll_topo_request_t *request,
                                                      const mca_coll_topo_arguments_t *a)
 {
-    return mca_coll_topo_describe_neighbors(
-        request, mca_coll_topo_items(a->sbuf, MCA_COLL_TOPO_THE_SAME, a->scount, a->sdtype),
-        mca_coll_topo_items(a->rbuf, MCA_COLL_TOPO_IN_A_ROW, a->rcount, a->rdtype));
+    return mca_coll_topo_describe_neighbors(request,
+                                            mca_coll_topo_items(a->sbuf, MCA_COLL_TOPO_THE_SAME, a->scount, a->sdtype),
+                                            mca_coll_topo_items(a->rbuf, MCA_COLL_TOPO_IN_A_ROW, a->rcount, a->rdtype));
 }
 
 static int mca_coll_topo_describe_neighbor_allgatherv(mca_coll_topo_request_t *request,
@@ -48,9 +48,9 @@ static int mca_coll_topo_describe_neighbor_allgatherv(mca_coll_topo_request_t *r
 static int mca_coll_topo_describe_neighbor_alltoall(mca_coll_topo_request_t *request,
                                                     const mca_coll_topo_arguments_t *a)
 {
-    return mca_coll_topo_describe_neighbors(
-        request, mca_coll_topo_items(a->sbuf, MCA_COLL_TOPO_IN_A_ROW, a->scount, a->sdtype),
-        mca_coll_topo_items(a->rbuf, MCA_COLL_TOPO_IN_A_ROW, a->rcount, a->rdtype));
+    return mca_coll_topo_describe_neighbors(request,
+                                            mca_coll_topo_items(a->sbuf, MCA_COLL_TOPO_IN_A_ROW, a->scount, a->sdtype),
+                                            mca_coll_topo_items(a->rbuf, MCA_COLL_TOPO_IN_A_ROW, a->rcount, a->rdtype));
 }
 
 static int mca_coll_topo_describe_neighbor_alltoallv(mca_coll_topo_request_t *request,
@@ -71,15 +71,14 @@ static int mca_coll_topo_describe_neighbor_alltoallw(mca_coll_topo_request_t *re
         (mca_coll_topo_vector_t){.buf = a->rbuf, .counts = a->rcounts, .byte_displs = a->rbytes, .dtypes = a->rdtypes});
 }
 
-#define MCA_COLL_TOPO_EQUAL_ITEMS(name)                                                                      \
-    MCA_COLL_TOPO_FUNCTION(                                                                                  \
-        name, COLLTOPO_NEIGHBORHOOD,                                                                         \
-        (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf, .rcount = (size_t) rcount, \
-         .rdtype = rdtype),                                                                                  \
-        (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,                \
-         mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype),                                             \
-        (a->sbuf, (mca_coll_topo_count_t) a->scount, a->sdtype, a->rbuf, (mca_coll_topo_count_t) a->rcount,  \
-         a->rdtype))
+#define MCA_COLL_TOPO_EQUAL_ITEMS(name)                                                                          \
+    MCA_COLL_TOPO_FUNCTION(name, COLLTOPO_NEIGHBORHOOD,                                                          \
+                           (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf,             \
+                            .rcount = (size_t) rcount, .rdtype = rdtype),                                        \
+                           (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf, \
+                            mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype),                              \
+                           (a->sbuf, (mca_coll_topo_count_t) a->scount, a->sdtype, a->rbuf,                      \
+                            (mca_coll_topo_count_t) a->rcount, a->rdtype))
 MCA_COLL_TOPO_EQUAL_ITEMS(neighbor_allgather)
 MCA_COLL_TOPO_EQUAL_ITEMS(neighbor_alltoall)
 

@@ -166,14 +166,14 @@ static int mca_coll_topo_serve_neighbors(mca_coll_topo_module_t *topo, mca_coll_
     return mca_coll_topo_serve_uneven(topo, COLLTOPO_NEIGHBORHOOD, input, output, false, 0, 1);
 }
 
-#define MCA_COLL_TOPO_AMONG_NEIGHBORS(name, given_input, given_output, ...)             \
-    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;                   \
-    int rc = COLLTOPO_DECLINED;                                                         \
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_NEIGHBORHOOD, 1, 0, 0, 0)) {         \
-        mca_coll_topo_vector_t input = MCA_COLL_TOPO_VECTOR given_input;                \
-        mca_coll_topo_vector_t output = MCA_COLL_TOPO_VECTOR given_output;              \
-        rc = mca_coll_topo_serve_neighbors(topo, &input, &output);                      \
-    }                                                                                   \
+#define MCA_COLL_TOPO_AMONG_NEIGHBORS(name, given_input, given_output, ...)     \
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;           \
+    int rc = COLLTOPO_DECLINED;                                                 \
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_NEIGHBORHOOD, 1, 0, 0, 0)) { \
+        mca_coll_topo_vector_t input = MCA_COLL_TOPO_VECTOR given_input;        \
+        mca_coll_topo_vector_t output = MCA_COLL_TOPO_VECTOR given_output;      \
+        rc = mca_coll_topo_serve_neighbors(topo, &input, &output);              \
+    }                                                                           \
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(name, __VA_ARGS__) : rc
 #define MCA_COLL_TOPO_VECTOR(...) \
     {                             \
@@ -185,8 +185,7 @@ int mca_coll_topo_neighbor_allgather(const void *sbuf, mca_coll_topo_count_t sco
                                      ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     MCA_COLL_TOPO_AMONG_NEIGHBORS(
-        neighbor_allgather,
-        (.buf = sbuf, .kind = MCA_COLL_TOPO_THE_SAME, .count = (size_t) scount, .dtype = sdtype),
+        neighbor_allgather, (.buf = sbuf, .kind = MCA_COLL_TOPO_THE_SAME, .count = (size_t) scount, .dtype = sdtype),
         (.buf = rbuf, .kind = MCA_COLL_TOPO_IN_A_ROW, .count = (size_t) rcount, .dtype = rdtype), sbuf, scount, sdtype,
         rbuf, rcount, rdtype);
 }
@@ -197,8 +196,7 @@ int mca_coll_topo_neighbor_allgatherv(const void *sbuf, mca_coll_topo_count_t sc
                                       mca_coll_base_module_t *module)
 {
     MCA_COLL_TOPO_AMONG_NEIGHBORS(
-        neighbor_allgatherv,
-        (.buf = sbuf, .kind = MCA_COLL_TOPO_THE_SAME, .count = (size_t) scount, .dtype = sdtype),
+        neighbor_allgatherv, (.buf = sbuf, .kind = MCA_COLL_TOPO_THE_SAME, .count = (size_t) scount, .dtype = sdtype),
         (.buf = rbuf, .counts = rcounts, .displs = displs, .dtype = rdtype), sbuf, scount, sdtype, rbuf, rcounts,
         displs, rdtype);
 }
@@ -208,8 +206,7 @@ int mca_coll_topo_neighbor_alltoall(const void *sbuf, mca_coll_topo_count_t scou
                                     mca_coll_base_module_t *module)
 {
     MCA_COLL_TOPO_AMONG_NEIGHBORS(
-        neighbor_alltoall,
-        (.buf = sbuf, .kind = MCA_COLL_TOPO_IN_A_ROW, .count = (size_t) scount, .dtype = sdtype),
+        neighbor_alltoall, (.buf = sbuf, .kind = MCA_COLL_TOPO_IN_A_ROW, .count = (size_t) scount, .dtype = sdtype),
         (.buf = rbuf, .kind = MCA_COLL_TOPO_IN_A_ROW, .count = (size_t) rcount, .dtype = rdtype), sbuf, scount, sdtype,
         rbuf, rcount, rdtype);
 }

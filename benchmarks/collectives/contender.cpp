@@ -37,9 +37,20 @@ std::vector<std::string> parts_between_colons(const std::string& text) {
   return parts;
 }
 
+MPI_Comm graph_of(Spread spread) {
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const std::vector<int> from = sources_of(spread, ranks, rank), to = destinations_of(spread, ranks, rank);
+  MPI_Comm graph = MPI_COMM_NULL;
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(from.size()), from.data(), MPI_UNWEIGHTED,
+                                 static_cast<int>(to.size()), to.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+  return graph;
+}
+
 }  // namespace
 
-Contender::Contender(const std::string& given, Kind kind, const std::string& pace) : name_(given) {
+Contender::Contender(const std::string& given, Kind kind, const std::string& pace, Spread spread) : name_(given) {
   const auto [text, form] = formed(given);
   form_ = form;
   const bool is_file = text.starts_with("file:");
@@ -66,17 +77,21 @@ Contender::Contender(const std::string& given, Kind kind, const std::string& pac
     if (key.value.size() >= MPI_MAX_INFO_VAL)
       throw std::invalid_argument(
           fmt::format("{} is longer than the {} characters that MPI allows", key.key, MPI_MAX_INFO_VAL - 1));
+  if (kind == Kind::neighbor_alltoallv) graph_ = graph_of(spread);
   comm_ = duplicate();
 }
 
-Contender::~Contender() { MPI_Comm_free(&comm_); }
+Contender::~Contender() {
+  MPI_Comm_free(&comm_);
+  if (graph_ != MPI_COMM_NULL) MPI_Comm_free(&graph_);
+}
 
 MPI_Comm Contender::duplicate() const {
   MPI_Info info = MPI_INFO_NULL;
   MPI_Info_create(&info);
   for (const InfoKey& key : keys_) MPI_Info_set(info, key.key.c_str(), key.value.c_str());
   MPI_Comm comm = MPI_COMM_NULL;
-  MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm);
+  MPI_Comm_dup_with_info(graph_ == MPI_COMM_NULL ? MPI_COMM_WORLD : graph_, info, &comm);
   MPI_Info_free(&info);
   return comm;
 }

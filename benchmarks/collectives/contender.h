@@ -1,5 +1,6 @@
 // A way to run a collective: an algorithm of coll/topo, what coll/topo chooses by itself, or Open MPI without it. Each
-// contender is a duplicate of MPI_COMM_WORLD whose info keys ask for it, so that several take turns in one process.
+// contender is a duplicate of MPI_COMM_WORLD, or of its graph, whose info keys ask for it, so that several take turns
+// in one process.
 #pragma once
 
 #include <mpi.h>
@@ -20,8 +21,9 @@ class Contender {
  public:
   /// `text`: NAME or NAME:option=value:option=value, or file:PATH; NAME is an algorithm, auto, fallback, native or set.
   /// All but files may end in a form, @nonblocking or @persistent. `pace`: coll_topo_pace, where coll/topo is asked;
-  /// empty: as set otherwise. Collective over MPI_COMM_WORLD. Throws std::invalid_argument, alike on all ranks.
-  Contender(const std::string& text, Kind kind, const std::string& pace = {});
+  /// empty: as set otherwise. `spread`: whose neighbourhoods are the graph, where the kind has one. Collective over
+  /// MPI_COMM_WORLD. Throws std::invalid_argument, alike on all ranks.
+  Contender(const std::string& text, Kind kind, const std::string& pace = {}, Spread spread = Spread::equal);
   ~Contender();
   Contender(const Contender&) = delete;
   Contender& operator=(const Contender&) = delete;
@@ -44,6 +46,7 @@ class Contender {
   Server server_ = Server::topo;
   Form form_ = Form::blocking;
   std::vector<InfoKey> keys_;
+  MPI_Comm graph_ = MPI_COMM_NULL;  // null: none
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::byte k_poison{0xA5};
 
-constexpr std::array<KindName, 14> k_kinds = {{
+constexpr std::array<KindName, 15> k_kinds = {{
     {Kind::alltoall, "alltoall", "alltoall", false},
     {Kind::allgather, "allgather", "allgather", false},
     {Kind::allreduce, "allreduce", "allreduce", true},
@@ -29,6 +29,7 @@ constexpr std::array<KindName, 14> k_kinds = {{
     {Kind::scatterv, "scatterv", "scatterv", false, true, true},
     {Kind::alltoallv, "alltoallv", "alltoallv", false, false, true},
     {Kind::alltoallw, "alltoallw", "alltoallw", false, false, true},
+    {Kind::neighbor_alltoallv, "neighbor_alltoallv", "neighborhood", false, false, true},
 }};
 
 // Small enough for every element type to hold it exactly.
@@ -160,6 +161,10 @@ MPI_Op operation(Reduction reduction) {
 
 std::span<const KindName> kinds() { return k_kinds; }
 
+bool exchanges(Kind kind) {
+  return kind == Kind::alltoallv || kind == Kind::alltoallw || kind == Kind::neighbor_alltoallv;
+}
+
 const KindName& name_of(Kind kind) {
   return *std::find_if(k_kinds.begin(), k_kinds.end(), [&](const KindName& k) { return k.kind == kind; });
 }
@@ -194,11 +199,10 @@ Exchange::Exchange(const Case& what, int rank, int ranks)
 // A side of one block is a list of one.
 void Exchange::place_blocks() {
   const auto between = [&](int from, int to) { return elements_between(case_.spread, case_.count, ranks_, from, to); };
-  const bool exchanges = case_.kind == Kind::alltoallv || case_.kind == Kind::alltoallw;
   const bool is_root = rank_ == case_.root;
   for (int peer = 0; peer < ranks_; ++peer) {
-    if (exchanges) sent_.add(between(rank_, peer));
-    if (exchanges) received_.add(between(peer, rank_));
+    if (exchanges(case_.kind)) sent_.add(between(rank_, peer));
+    if (exchanges(case_.kind)) received_.add(between(peer, rank_));
     if (case_.kind == Kind::scatterv && is_root) sent_.add(between(peer, 0));
     if (case_.kind == Kind::allgatherv || (case_.kind == Kind::gatherv && is_root)) received_.add(between(peer, 0));
   }
@@ -206,11 +210,26 @@ void Exchange::place_blocks() {
   if (case_.kind == Kind::scatterv) received_.add(between(rank_, 0));
   input_count_ = sent_.elements;
   output_count_ = received_.elements;
+  if (case_.kind == Kind::neighbor_alltoallv) place_edges();
   if (case_.kind != Kind::alltoallw) return;
   const auto bytes = static_cast<int>(size_of(case_.element));
   for (const int place : sent_.places) sent_bytes_.push_back(place * bytes);
   for (const int place : received_.places) received_bytes_.push_back(place * bytes);
   types_.assign(static_cast<std::size_t>(ranks_), datatype(case_.element));
+}
+
+// Open MPI wants arrays of nothing to be somewhere.
+void Exchange::place_edges() {
+  const auto take = [](const std::vector<int>& peers, const Blocks& blocks, Edges& edges) {
+    edges.counts.reserve(peers.size() + 1);
+    edges.places.reserve(peers.size() + 1);
+    for (const int peer : peers) {
+      edges.counts.push_back(blocks.counts[static_cast<std::size_t>(peer)]);
+      edges.places.push_back(blocks.places[static_cast<std::size_t>(peer)]);
+    }
+  };
+  take(destinations_of(case_.spread, ranks_, rank_), sent_, sent_edges_);
+  take(sources_of(case_.spread, ranks_, rank_), received_, received_edges_);
 }
 
 void Exchange::fill(std::uint64_t seed) {
@@ -263,6 +282,10 @@ void Exchange::call_uneven(MPI_Comm comm) {
     case Kind::alltoallv:
       MPI_Alltoallv(in, sent_.counts.data(), sent_.places.data(), type, out, received_.counts.data(),
                     received_.places.data(), type, comm);
+      break;
+    case Kind::neighbor_alltoallv:
+      MPI_Neighbor_alltoallv(in, sent_edges_.counts.data(), sent_edges_.places.data(), type, out,
+                             received_edges_.counts.data(), received_edges_.places.data(), type, comm);
       break;
     default:
       MPI_Alltoallw(in, sent_.counts.data(), sent_bytes_.data(), types_.data(), out, received_.counts.data(),
@@ -318,8 +341,7 @@ Wrong Exchange::compare(std::uint64_t seed) const {
 std::uint64_t Exchange::received_from_block(std::uint64_t seed, std::size_t index) const {
   const std::size_t block = received_.block_of(index), at = index - static_cast<std::size_t>(received_.places[block]);
   if (case_.kind == Kind::scatterv) return moved(seed, case_.root, rank_, at);
-  const bool exchanges = case_.kind == Kind::alltoallv || case_.kind == Kind::alltoallw;
-  return moved(seed, static_cast<int>(block), exchanges ? rank_ : 0, at);
+  return moved(seed, static_cast<int>(block), exchanges(case_.kind) ? rank_ : 0, at);
 }
 
 template <class T>
@@ -351,6 +373,7 @@ Wrong Exchange::compare_as(std::uint64_t seed) const {
       case Kind::scatterv:
       case Kind::alltoallv:
       case Kind::alltoallw:
+      case Kind::neighbor_alltoallv:
         value = received_from_block(seed, i);
         break;
       case Kind::reduce_scatter:

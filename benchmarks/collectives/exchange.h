@@ -28,7 +28,8 @@ enum class Kind {
   gatherv,
   scatterv,
   alltoallv,
-  alltoallw
+  alltoallw,
+  neighbor_alltoallv  // among the ranks that an alltoallv would have blocks for
 };
 
 struct KindName {
@@ -41,6 +42,8 @@ struct KindName {
 };
 std::span<const KindName> kinds();
 const KindName& name_of(Kind kind);
+/// Everybody may have something of its own for everybody.
+bool exchanges(Kind kind);
 
 enum class Element { int8, int32, int64, float32, float64 };
 enum class Reduction { sum, prod, min, max, band, bor, bxor };
@@ -83,6 +86,7 @@ class Exchange {
 
  private:
   void place_blocks();
+  void place_edges();
   void call_uneven(MPI_Comm comm);
   std::uint64_t moved_in_block(std::uint64_t seed, std::size_t index) const;
   std::uint64_t received_from_block(std::uint64_t seed, std::size_t index) const;
@@ -104,6 +108,7 @@ class Exchange {
   std::vector<std::byte> output_;  // with a margin on both sides
   std::vector<int> counts_;
   Blocks sent_, received_;  // of blocks with sizes of their own
+  Edges sent_edges_, received_edges_;
   std::vector<int> sent_bytes_, received_bytes_;
   std::vector<MPI_Datatype> types_;
 };

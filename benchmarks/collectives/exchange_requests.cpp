@@ -58,6 +58,10 @@ void Exchange::start(MPI_Comm comm, MPI_Request* request) {
       MPI_Ialltoallw(in, sent_.counts.data(), sent_bytes_.data(), types_.data(), out, received_.counts.data(),
                      received_bytes_.data(), types_.data(), comm, request);
       break;
+    case Kind::neighbor_alltoallv:
+      MPI_Ineighbor_alltoallv(in, sent_edges_.counts.data(), sent_edges_.places.data(), type, out,
+                              received_edges_.counts.data(), received_edges_.places.data(), type, comm, request);
+      break;
   }
 }
 
@@ -119,6 +123,11 @@ void Exchange::init(MPI_Comm comm, MPI_Request* request) {
       COLLTOPO_INIT(Alltoallw)
       (in, sent_.counts.data(), sent_bytes_.data(), types_.data(), out, received_.counts.data(), received_bytes_.data(),
        types_.data(), comm, MPI_INFO_NULL, request);
+      break;
+    case Kind::neighbor_alltoallv:
+      COLLTOPO_INIT(Neighbor_alltoallv)
+      (in, sent_edges_.counts.data(), sent_edges_.places.data(), type, out, received_edges_.counts.data(),
+       received_edges_.places.data(), type, comm, MPI_INFO_NULL, request);
       break;
   }
 }

@@ -254,7 +254,7 @@ bool bench(const Job& job, const Options& options, const Counters& counters) {
   for (const Kind kind : options.collectives) {
     std::vector<std::unique_ptr<Contender>> contenders;
     for (const std::string& algorithm : options.algorithms)
-      contenders.push_back(std::make_unique<Contender>(algorithm, kind, options.pace));
+      contenders.push_back(std::make_unique<Contender>(algorithm, kind, options.pace, options.spread));
     for (const std::size_t bytes : options.sizes) {
       const Element element = element_for(options, bytes);
       const Case what{kind, bytes / size_of(element), element, options.reduction, options.root, options.spread};

@@ -70,6 +70,7 @@ std::vector<std::string> served_anywhere(Kind kind) {
       return {"linear"};
     case Kind::alltoallv:
     case Kind::alltoallw:
+    case Kind::neighbor_alltoallv:
       return {"linear", "pairwise", "tra"};
   }
   return {"ring"};

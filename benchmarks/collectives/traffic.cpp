@@ -97,6 +97,30 @@ std::size_t elements_between(Spread spread, std::size_t mean, int ranks, int fro
   return mean;
 }
 
+namespace {
+
+// Whatever the mean is, a block that may have bytes belongs to an edge.
+bool has_edge(Spread spread, int ranks, int from, int to) {
+  return elements_between(spread, std::size_t{1} << 16, ranks, from, to) > 0;
+}
+
+std::vector<int> ranks_where(int ranks, const auto& condition) {
+  std::vector<int> found;
+  for (int rank = 0; rank < ranks; ++rank)
+    if (condition(rank)) found.push_back(rank);
+  return found;
+}
+
+}  // namespace
+
+std::vector<int> sources_of(Spread spread, int ranks, int rank) {
+  return ranks_where(ranks, [&](int from) { return has_edge(spread, ranks, from, rank); });
+}
+
+std::vector<int> destinations_of(Spread spread, int ranks, int rank) {
+  return ranks_where(ranks, [&](int to) { return has_edge(spread, ranks, rank, to); });
+}
+
 void Blocks::add(std::size_t count) {
   counts.push_back(static_cast<int>(count));
   places.push_back(static_cast<int>(elements));

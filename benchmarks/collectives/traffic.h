@@ -17,6 +17,15 @@ enum class Spread { equal, uneven, skewed, huge, sparse, hot, diagonal, slabs, h
 /// Elements that rank `from` has for rank `to`; a gatherv and its like take `to` as 0.
 std::size_t elements_between(Spread spread, std::size_t mean, int ranks, int from, int to);
 
+/// The ranks of a neighbourhood of such traffic, ascending: those that have something for a rank, or get it.
+std::vector<int> sources_of(Spread spread, int ranks, int rank);
+std::vector<int> destinations_of(Spread spread, int ranks, int rank);
+
+/// The blocks of a neighbourhood call.
+struct Edges {
+  std::vector<int> counts, places;
+};
+
 /// One side of such a call, blocks in a row.
 struct Blocks {
   std::vector<int> counts, places;

@@ -46,7 +46,10 @@ case $name in
         --collective alltoallv,alltoallw,gatherv,scatterv --check --iterations 5
       mpi "$ranks" "$bench" --algorithm ring@nonblocking,bruck@persistent --collective allgatherv --bytes 8,4K --counts $counts \
         --check --iterations 5
-      mpi "$ranks" "$bench" --algorithm tra,tra2 --collective alltoallv --bytes 8,4K --counts $counts --check --iterations 5
+      mpi "$ranks" "$bench" --algorithm tra,tra2,node-pairs --collective alltoallv,neighbor_alltoallv --bytes 8,4K --counts $counts \
+        --check --iterations 5
+      mpi "$ranks" "$bench" --algorithm linear,native,linear@nonblocking,linear@persistent --collective neighbor_alltoallv --bytes 8,4K \
+        --counts $counts --check --iterations 5
     done
     ;;
   versus)

@@ -1,7 +1,7 @@
 // MPI's neighbourhood calls on grids (with sides of one and two, whose rank before is the rank behind), graphs and
 // distributed graphs (edges one way, several between two ranks, to oneself, none): blocking, non-blocking and
-// persistent; random counts, places with gaps and in any order, derived datatypes. Every int of every buffer is compared
-// with what was computed by hand, and the counters say who served.
+// persistent; random counts, places with gaps and in any order, derived datatypes. Every int of every buffer is
+// compared with what was computed by hand, and the counters say who served.
 //
 //   neighbors ALGORITHM     as the MCA variable coll_topo_neighborhood_algorithm has it
 #include <functional>
@@ -22,7 +22,7 @@ struct Graph {
   std::string name;
   MPI_Comm comm = MPI_COMM_NULL;
   int rank = 0;
-  std::vector<int> to, from;   // ranks, or MPI_PROC_NULL
+  std::vector<int> to, from;    // ranks, or MPI_PROC_NULL
   std::vector<int> numbers_of;  // [edge of `from`]
   bool crosses = false;         // a rank's neighbours on both sides are one
 };
@@ -96,22 +96,23 @@ Graph random_graph(int ranks, unsigned seed) {
   for (auto& all : {&to, &from})
     for (auto& list : *all) std::shuffle(list.begin(), list.end(), random);
   const auto own = static_cast<std::size_t>(rank_in(MPI_COMM_WORLD));
-  Graph graph{"random " + std::to_string(seed), MPI_COMM_NULL, static_cast<int>(own), to[own], from[own], {},
-              false};
-  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(graph.from.size()), graph.from.data(),
-                                 MPI_UNWEIGHTED, static_cast<int>(graph.to.size()), graph.to.data(), MPI_UNWEIGHTED,
-                                 MPI_INFO_NULL, 0, &graph.comm);
-  graph.numbers_of =
-      numbered(graph.rank, graph.from, [&](int source) { return to[static_cast<std::size_t>(source)]; });
+  Graph graph{"random " + std::to_string(seed), MPI_COMM_NULL, static_cast<int>(own), to[own], from[own], {}, false};
+  MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, static_cast<int>(graph.from.size()), graph.from.data(), MPI_UNWEIGHTED,
+                                 static_cast<int>(graph.to.size()), graph.to.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                 &graph.comm);
+  graph.numbers_of = numbered(graph.rank, graph.from, [&](int source) { return to[static_cast<std::size_t>(source)]; });
   return graph;
 }
 
 std::vector<Graph> graphs(int ranks) {
   std::vector<int> sides(2, 0);
   MPI_Dims_create(ranks, 2, sides.data());
-  std::vector<Graph> all = {grid("line", {ranks}, {0}), grid("circle", {ranks}, {1}),
-                            grid("torus", sides, {1, 1}), grid("mesh", sides, {0, 1}),
-                            grid("flat torus", {1, ranks, 1}, {1, 1, 0}), ring(ranks)};
+  std::vector<Graph> all = {grid("line", {ranks}, {0}),
+                            grid("circle", {ranks}, {1}),
+                            grid("torus", sides, {1, 1}),
+                            grid("mesh", sides, {0, 1}),
+                            grid("flat torus", {1, ranks, 1}, {1, 1, 0}),
+                            ring(ranks)};
   if (ranks % 2 == 0) all.push_back(grid("sides of two", {2, ranks / 2}, {1, 1}));
   for (unsigned seed = 1; seed <= 6; ++seed) all.push_back(random_graph(ranks, seed));
   return all;
@@ -125,7 +126,8 @@ enum class Form { blocking, nonblocking, persistent };
 
 /// Ints of an edge, by its sender's number of it; even.
 int ints_of(Call call, unsigned seed, int sender, int number) {
-  if (call == Call::alltoall || call == Call::allgather) return (1 + static_cast<int>(seed % 7)) * 6;  // MPI passes no call of nothing on
+  if (call == Call::alltoall || call == Call::allgather)
+    return (1 + static_cast<int>(seed % 7)) * 6;  // MPI passes no call of nothing on
   std::mt19937 random(seed * 7919 + static_cast<unsigned>(sender) * 131 +
                       (call == Call::allgatherv ? 0 : static_cast<unsigned>(number)));
   const auto kind = random() % 12;
@@ -143,9 +145,8 @@ class Exchange {
     for (std::size_t i = 0; i < graph.from.size(); ++i)
       out_ints.push_back(graph.from[i] == MPI_PROC_NULL && (call == Call::alltoall || call == Call::allgather)
                              ? ints_of(call, seed, 0, 0)
-                         : graph.from[i] == MPI_PROC_NULL
-                             ? 8
-                             : ints_of(call, seed, graph.from[i], graph.numbers_of[i]));
+                         : graph.from[i] == MPI_PROC_NULL ? 8
+                                                          : ints_of(call, seed, graph.from[i], graph.numbers_of[i]));
     std::vector<Element> in_kinds(in_ints.size(), sent), out_kinds(out_ints.size(), received);
     if (call == Call::alltoallw) {
       for (std::size_t i = 0; i < in_kinds.size(); i += 2) in_kinds[i] = received;
@@ -202,30 +203,25 @@ class Exchange {
     const MPI_Info none = MPI_INFO_NULL;
     MPI_Request* const r = &request_;
     const MPI_Comm comm = graph_.comm;
-#define MPI_TEST_CALL(name, ...)                                                                     \
-  if (form == Form::blocking)                                                                        \
-    MPI_Neighbor_##name(__VA_ARGS__, comm);                                                          \
-  else if (form == Form::nonblocking)                                                                \
-    MPI_Ineighbor_##name(__VA_ARGS__, comm, r);                                                      \
-  else                                                                                               \
-    MPI_TEST_INIT(Neighbor_##name)(__VA_ARGS__, comm, none, r);                                      \
+#define MPI_TEST_CALL(name, ...)                                \
+  if (form == Form::blocking)                                   \
+    MPI_Neighbor_##name(__VA_ARGS__, comm);                     \
+  else if (form == Form::nonblocking)                           \
+    MPI_Ineighbor_##name(__VA_ARGS__, comm, r);                 \
+  else                                                          \
+    MPI_TEST_INIT(Neighbor_##name)(__VA_ARGS__, comm, none, r); \
   break
     switch (call_) {
       case Call::allgather:
-        MPI_TEST_CALL(allgather, own, sent, st,
-                      out, received, rt);
+        MPI_TEST_CALL(allgather, own, sent, st, out, received, rt);
       case Call::allgatherv:
-        MPI_TEST_CALL(allgatherv, own, sent,
-                      st, out, rc, rp, rt);
+        MPI_TEST_CALL(allgatherv, own, sent, st, out, rc, rp, rt);
       case Call::alltoall:
-        MPI_TEST_CALL(alltoall, in, sent, st,
-                      out, received, rt);
+        MPI_TEST_CALL(alltoall, in, sent, st, out, received, rt);
       case Call::alltoallv:
-        MPI_TEST_CALL(alltoallv, in, sc, sp,
-                      st, out, rc, rp, rt);
+        MPI_TEST_CALL(alltoallv, in, sc, sp, st, out, rc, rp, rt);
       case Call::alltoallw:
-        MPI_TEST_CALL(alltoallw, in, sc, sb,
-                      sts, out, rc, rb, rts);
+        MPI_TEST_CALL(alltoallw, in, sc, sb, sts, out, rc, rb, rts);
     }
 #undef MPI_TEST_CALL
   }
