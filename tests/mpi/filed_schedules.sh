@@ -43,6 +43,12 @@ expect 'whole.sched by host (found by' node4:1,node2:1,node1:1,node3:1
 expect 'twice.sched (found by' node1:2,node2:2,node3:2,node4:2
 expect 'part.sched (found by' node2:2,node3:1
 
+# Calls whose sizes two ranks alone know: by all routes that the schedule has for each pair.
+for collective in alltoallv neighbor_alltoallv; do
+  expect 'whole.sched by host (found by' node4:1,node2:1,node1:1,node3:1
+done
+collective=alltoall
+
 # In steps, and other collectives: along packed trees and a ring without contention.
 generate mcf-steps torus:2x2 whole
 expect 'whole.sched by host (found by' node4:1,node2:1,node1:1,node3:1 --mca coll_topo_pace steps
