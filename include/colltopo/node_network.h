@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -58,9 +59,18 @@ class Hops {
   double link_ = 0;
 };
 
-/// The machine with what the network says of itself: the slowest link's rate, the latency of a link and, where links
-/// have one of their own, that between near hosts. Links of 10 Gb/s and less that have none are taken for Ethernet
-/// under TCP: 30 us, and 3 us a message.
-Machine machine_on(const Topology& network, Machine machine);
+/// Constants of Machine of which a network says what they are.
+struct LinkConstants {
+  std::optional<double> bandwidth_network;                       // bytes per second
+  std::optional<double> latency_hop, latency_network, overhead;  // seconds
+
+  friend bool operator==(const LinkConstants&, const LinkConstants&) = default;
+};
+/// The slowest link's rate, the latency of a link and, where links have one of their own, that between near hosts.
+/// Links of 10 Gb/s and less that have none are taken for Ethernet under TCP: 30 us, and 3 us a message. Looks at every
+/// link.
+LinkConstants link_constants(const Topology& network);
+/// The machine with what the network says of itself.
+Machine machine_on(const LinkConstants& links, Machine machine);
 
 }  // namespace colltopo

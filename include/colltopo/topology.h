@@ -44,6 +44,8 @@ class Topology {
 
   std::span<const Link> links() const { return links_; }
   const Link& link(LinkId link) const { return links_[static_cast<std::size_t>(link)]; }
+  /// Bytes per second of the slowest link, the unit of capacities and of loads in shards; 0 without links.
+  double slowest_bandwidth() const { return slowest_bandwidth_; }
   /// In increasing order.
   std::span<const LinkId> links_out(NodeId node) const;
   std::span<const LinkId> links_in(NodeId node) const;
@@ -65,6 +67,7 @@ class Topology {
   NodeId hosts_ = 0;
   std::vector<std::string> node_names_;
   std::vector<Link> links_;
+  double slowest_bandwidth_ = 0;
   std::vector<int> sides_;
   bool wraps_ = false;
   std::vector<int> arrangement_;

@@ -95,14 +95,12 @@ void draw_scale(Svg& svg, const Picture& picture, const std::string& text) {
 
 std::vector<double> shares_of(const Topology& topology, const std::vector<double>& loads, double darkest) {
   std::vector<double> shares(loads.size());
-  double most = 0, slowest = 0;
+  double most = 0;
   for (std::size_t i = 0; i < loads.size(); ++i) {
-    const double bandwidth = topology.links()[i].bandwidth;
-    shares[i] = loads[i] / bandwidth;
+    shares[i] = loads[i] / topology.links()[i].bandwidth;
     most = std::max(most, shares[i]);
-    slowest = slowest == 0 ? bandwidth : std::min(slowest, bandwidth);
   }
-  if (darkest > 0) most = darkest / slowest;
+  if (darkest > 0) most = darkest / topology.slowest_bandwidth();
   if (most > 0)
     for (double& share : shares) share /= most;
   return shares;

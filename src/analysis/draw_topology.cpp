@@ -25,12 +25,10 @@ struct Bundle {
 // Wider where there is more bandwidth.
 void draw_cables(Svg& svg, const Topology& topology, const Picture& picture) {
   std::map<std::pair<NodeId, NodeId>, Bundle> bundles;
-  double slowest = 0;
   for (const Link& link : topology.links()) {
     Bundle& bundle = bundles[{link.tail, link.head}];
     ++bundle.links;
     bundle.bandwidth += link.bandwidth;
-    slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
   }
   for (const auto& [ends, bundle] : bundles) {
     const auto [tail, head] = ends;
@@ -39,7 +37,8 @@ void draw_cables(Svg& svg, const Topology& topology, const Picture& picture) {
     if (backwards > 0 && tail > head) continue;  // both directions of a cable are one line
     const Point from = picture.place(tail), to = picture.place(head);
     const double bow = bow_of(topology, picture, tail, head);
-    const Stroke stroke{bow == 0 ? "#667788" : "#a9b4c0", std::min(1.4 * std::sqrt(bundle.bandwidth / slowest), 6.0)};
+    const double width = bundle.bandwidth / topology.slowest_bandwidth();
+    const Stroke stroke{bow == 0 ? "#667788" : "#a9b4c0", std::min(1.4 * std::sqrt(width), 6.0)};
     const Point unit = 1 / std::max(1.0, length(to - from)) * (to - from);
     if (backwards == 0)
       svg.arrow(from + k_radius * unit, to - (k_radius + 1) * unit, bow, stroke);

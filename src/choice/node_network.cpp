@@ -1,7 +1,6 @@
 #include "colltopo/node_network.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace colltopo {
 
@@ -10,12 +9,6 @@ namespace {
 constexpr double k_ethernet = 10e9 / 8;       // bytes/s: nothing that moves data without the kernel is that slow
 constexpr double k_ethernet_latency = 30e-6;  // s, under TCP
 constexpr double k_ethernet_overhead = 3e-6;  // s
-
-double slowest_of(const Topology& network) {
-  double slowest = std::numeric_limits<double>::infinity();
-  for (const Link& link : network.links()) slowest = std::min(slowest, link.bandwidth);
-  return slowest;
-}
 
 double latency_of(const Topology& network, std::span<const LinkId> path) {
   double latency = 0;
@@ -29,7 +22,6 @@ NodeNetwork::NodeNetwork(const Topology& topology, std::span<const NodeId> host_
     : nodes_(static_cast<int>(host_of.size())) {
   const ShortestPaths shortest(topology);
   const Hops hops(topology);
-  const double slowest = slowest_of(topology);
   std::vector<std::int32_t> number(topology.links().size(), -1);
   first_.push_back(0);
   for (int from = 0; from < nodes_; ++from) {
@@ -40,7 +32,7 @@ NodeNetwork::NodeNetwork(const Topology& topology, std::span<const NodeId> host_
         std::int32_t& known = number[static_cast<std::size_t>(link)];
         if (known < 0) {
           known = links();
-          slowness_.push_back(slowest / topology.link(link).bandwidth);
+          slowness_.push_back(topology.slowest_bandwidth() / topology.link(link).bandwidth);
         }
         links_.push_back(known);
       }
@@ -70,19 +62,28 @@ Hops::Hops(const Topology& network, std::span<const int> node_of) {
   if (nearest >= 0) nearest_ = latency_of(network, ShortestPaths(network).path(0, nearest));
 }
 
-Machine machine_on(const Topology& network, Machine machine) {
-  if (network.links().empty()) return machine;
+LinkConstants link_constants(const Topology& network) {
+  LinkConstants constants;
+  if (network.links().empty()) return constants;
   const Hops hops(network);
-  machine.bandwidth_network = slowest_of(network);
-  if (hops.link() > 0) machine.latency_hop = hops.link();
+  constants.bandwidth_network = network.slowest_bandwidth();
+  if (hops.link() > 0) constants.latency_hop = hops.link();
   const bool says_latency = std::ranges::any_of(
       network.links(), [](const Link& link) { return link.latency > 0 && link.latency != k_default_latency; });
   if (says_latency && hops.nearest() > 0) {
-    machine.latency_network = hops.nearest();
-  } else if (machine.bandwidth_network <= k_ethernet) {
-    machine.latency_network = k_ethernet_latency;
-    machine.overhead = k_ethernet_overhead;
+    constants.latency_network = hops.nearest();
+  } else if (network.slowest_bandwidth() <= k_ethernet) {
+    constants.latency_network = k_ethernet_latency;
+    constants.overhead = k_ethernet_overhead;
   }
+  return constants;
+}
+
+Machine machine_on(const LinkConstants& links, Machine machine) {
+  machine.bandwidth_network = links.bandwidth_network.value_or(machine.bandwidth_network);
+  machine.latency_hop = links.latency_hop.value_or(machine.latency_hop);
+  machine.latency_network = links.latency_network.value_or(machine.latency_network);
+  machine.overhead = links.overhead.value_or(machine.overhead);
   return machine;
 }
 

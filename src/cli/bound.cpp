@@ -39,11 +39,11 @@ struct Arguments {
 
 /// F times this is the goodput of a host in GB/s.
 double gigabytes_per_second(const Topology& topology) {
-  return (topology.hosts() - 1) * unit_bandwidth(topology) / 1e9;
+  return (topology.hosts() - 1) * topology.slowest_bandwidth() / 1e9;
 }
 
 void report_lower(Report& report, const Topology& topology, double time_lower) {
-  const double seconds_per_byte = time_lower / unit_bandwidth(topology);
+  const double seconds_per_byte = time_lower / topology.slowest_bandwidth();
   report.add("F_upper", 1 / time_lower, fmt::format("{:.9g}", 1 / time_lower))
       .add("inverse_F_lower", time_lower, fmt::format("{:.9g}", time_lower))
       .add("time_lower_bound", seconds_per_byte,

@@ -52,7 +52,7 @@ void check_lengths_of_demand(const DemandArguments& arguments, const Topology& t
   const Certificate certificate = read_certificate(arguments.check_lengths, topology);
   const double lower = time_lower_bound(topology, demand, certificate.lengths, arguments.options.threads);
   const bool holds = lower > 0 && certificate.claim <= lower * (1 + 1e-9);
-  const double seconds = lower / unit_bandwidth(topology);
+  const double seconds = lower / topology.slowest_bandwidth();
   Report report;
   report_traffic(report, topology, demand);
   report.add("time_lower_bound", seconds, seconds_text(seconds))
@@ -79,7 +79,8 @@ void bound_of_demand(const DemandArguments& arguments, const Topology& topology,
   progress.clear();
   const double gap = std::max(0.0, bound.gap());
   const bool reached = gap <= options.gap;
-  const double seconds = bound.time / unit_bandwidth(topology), lower = bound.time_lower / unit_bandwidth(topology);
+  const double seconds = bound.time / topology.slowest_bandwidth(),
+               lower = bound.time_lower / topology.slowest_bandwidth();
   Report report;
   report_traffic(report, topology, demand);
   report.add("time", seconds, fmt::format("{} by the flow found", seconds_text(seconds)))
@@ -97,7 +98,8 @@ void cost_of_demand(const std::string& demand_file, const Schedule& schedule, co
   const Demand demand = demand_argument(demand_file, topology);
   const Busiest busiest = busiest_of(topology, link_loads(schedule, topology, demand));
   const FlowBound bound = alltoallv_bound(topology, demand, {});
-  const double lower = bound.time_lower / unit_bandwidth(topology), best = bound.time / unit_bandwidth(topology);
+  const double lower = bound.time_lower / topology.slowest_bandwidth(),
+               best = bound.time / topology.slowest_bandwidth();
   Report report;
   report_traffic(report, topology, demand);
   report.add("name", schedule.name)

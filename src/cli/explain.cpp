@@ -83,8 +83,8 @@ Machine machine_for(const Arguments& arguments, const Settings& settings, const 
   if (on.topology.empty()) on.topology = arguments.on;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
-  return machine_with(on, constants_line(on, {without_domain(host.data())}, arguments.ranks_per_node), network,
-                      sources);
+  const LinkConstants links = network == nullptr ? LinkConstants{} : link_constants(*network);
+  return machine_with(on, constants_line(on, {without_domain(host.data())}, arguments.ranks_per_node), links, sources);
 }
 
 std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings, const Topology* network,

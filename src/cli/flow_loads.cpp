@@ -2,9 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-
 #include "cli/certificate.h"
 
 namespace colltopo::cli {
@@ -35,12 +32,6 @@ void print_with_files(Report& report, const Topology& topology, const FlowBound&
     report.add("loads", loads);
   }
   report.print(session, lengths == "-" || loads == "-" ? "-" : "");
-}
-
-double unit_bandwidth(const Topology& topology) {
-  double slowest = std::numeric_limits<double>::infinity();
-  for (const Link& link : topology.links()) slowest = std::min(slowest, link.bandwidth);
-  return slowest;
 }
 
 }  // namespace colltopo::cli

@@ -13,7 +13,4 @@ namespace colltopo::cli {
 void print_with_files(Report& report, const Topology& topology, const FlowBound& bound, const std::string& lengths,
                       const std::string& loads, const Session& session);
 
-/// Bytes per second of a link of capacity 1.
-double unit_bandwidth(const Topology& topology);
-
 }  // namespace colltopo::cli

@@ -88,11 +88,9 @@ void put_into_layers(Schedule& schedule, const Topology& topology, LayerMethod m
 
 /// The time of the schedule itself in shards over the slowest link: the busiest links of all steps together.
 double time_of(const Cost& cost, const Topology& topology) {
-  double slowest = 0;  // bytes per second
-  for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
   double s_per_byte = 0;
   for (const StepCost& step : cost.steps) s_per_byte += step.busiest_link_s_per_byte;
-  return s_per_byte * slowest;
+  return s_per_byte * topology.slowest_bandwidth();
 }
 
 }  // namespace

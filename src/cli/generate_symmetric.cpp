@@ -82,9 +82,7 @@ void generate_symmetric(const GenerateArguments& arguments, Session& session) {
     return generation.end();
   }
   schedule.proof = proof_of_symmetric();
-  double slowest = 0;  // bytes per second
-  for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
-  const double achieved = verdict.busiest_link_s_per_byte * slowest;
+  const double achieved = verdict.busiest_link_s_per_byte * topology.slowest_bandwidth();
   if (!report_time(generation.report, achieved, figures)) generation.miss();
   generation.report.add("solve_seconds", figures.solve_s, seconds_text(figures.solve_s)).add("verified", true);
   schedule.bound =

@@ -10,7 +10,7 @@ namespace colltopo::cli {
 
 Machine machine_on(const Topology& network, const std::vector<std::string>& settings) {
   Settings told;
-  told.machine = colltopo::machine_on(network, told.machine);
+  told.machine = colltopo::machine_on(link_constants(network), told.machine);
   for (const std::string& setting : settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos)

@@ -199,10 +199,10 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
 
 bool is_constants_line(const std::string& line) { return line.starts_with(k_line); }
 
-Machine machine_with(const Settings& settings, const std::string& line, const Topology* network,
+Machine machine_with(const Settings& settings, const std::string& line, const LinkConstants& links,
                      std::vector<SourcedConstant>* sources) {
   Machine machine = settings.machine;
-  const Machine on = network == nullptr ? machine : machine_on(*network, machine);
+  const Machine on = machine_on(links, machine);
   std::map<std::string, double> measured;
   std::string path;
   if (is_constants_line(line)) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "colltopo/choice.h"
-#include "colltopo/topology.h"
+#include "colltopo/node_network.h"
 #include "comm/settings.h"
 
 namespace colltopo {
@@ -67,9 +67,9 @@ struct SourcedConstant {
   std::string source;
   bool is_rate;
 };
-/// The machine of the settings; in place of what nobody set, what a constants_line() has, or else machine_on() says of
-/// the network (null: nothing).
-Machine machine_with(const Settings& settings, const std::string& line, const Topology* network,
+/// The machine of the settings; in place of what nobody set, what a constants_line() has, or else `links`, what
+/// the network says, does.
+Machine machine_with(const Settings& settings, const std::string& line, const LinkConstants& links,
                      std::vector<SourcedConstant>* sources);
 /// "latency_node 0.9 us, ... (measured, FILE); bandwidth_node 8 GB/s (default)".
 std::string text_of(const std::vector<SourcedConstant>& constants);

@@ -34,6 +34,7 @@ namespace {
 
 struct MachineNetwork {
   std::shared_ptr<const Topology> network;
+  LinkConstants links;
   long long checksum = 0;
   std::string stamp;  // of the file, before it was read
 };
@@ -43,9 +44,14 @@ std::string stamp_of(const std::string& text) {
   return end == 0 ? "" : stamp_of_file(text.substr(0, end));
 }
 
+MachineNetwork machine_of(Topology network, long long checksum, std::string stamp) {
+  const LinkConstants links = link_constants(network);
+  return {std::make_shared<const Topology>(std::move(network)), links, checksum, std::move(stamp)};
+}
+
 MachineNetwork machine_of(const std::string& text) {
   const std::size_t end = end_of_file_name(text);
-  if (end == 0) return {std::make_shared<const Topology>(topology_of(text)), checksum_of(text), ""};
+  if (end == 0) return machine_of(topology_of(text), checksum_of(text), "");
   std::string stamp = stamp_of(text);
   const std::string path = text.substr(0, end);
   std::ifstream file(path);
@@ -54,9 +60,8 @@ MachineNetwork machine_of(const std::string& text) {
   std::istringstream in(std::move(contents).str());
   Topology read = read_topology(in, path);
   const long long checksum = checksum_of(in.str());
-  return {std::make_shared<const Topology>(end == text.size() ? std::move(read)
-                                                              : modified(std::move(read), text.substr(end + 1), text)),
-          checksum, std::move(stamp)};
+  if (end < text.size()) read = modified(std::move(read), text.substr(end + 1), text);
+  return machine_of(std::move(read), checksum, std::move(stamp));
 }
 
 MachineNetwork machine(const std::string& text, bool now = false) {
@@ -73,6 +78,8 @@ MachineNetwork machine(const std::string& text, bool now = false) {
 std::shared_ptr<const Topology> machine_network(const std::string& text) { return machine(text).network; }
 
 std::shared_ptr<const Topology> machine_network_now(const std::string& text) { return machine(text, true).network; }
+
+LinkConstants machine_links(const std::string& text) { return machine(text).links; }
 
 std::shared_ptr<const NodeNetwork> node_network(const std::shared_ptr<const Topology>& network,
                                                 const std::vector<NodeId>& host_of) {

@@ -18,6 +18,9 @@ std::shared_ptr<const Topology> machine_network(const std::string& text);
 /// The same; a file is read again if it is not what was read.
 std::shared_ptr<const Topology> machine_network_now(const std::string& text);
 
+/// What it says of the machine; looked for when it is read, so that a communicator more costs nothing. Throws Error.
+LinkConstants machine_links(const std::string& text);
+
 /// Its links between these hosts, [node] host; kept for communicators to come. Null where two of them cannot reach each
 /// other: what needs paths says so itself.
 std::shared_ptr<const NodeNetwork> node_network(const std::shared_ptr<const Topology>& network,

@@ -112,9 +112,10 @@ void Selector::take_memory(const std::string& text) {
       decisions_.add(Decisions::outcome_from(line, "rank 0's decisions"));
   }
   std::vector<SourcedConstant> sources;
-  const auto network = settings_.topology.empty() ? nullptr : machine_network(settings_.topology);
-  machine_ = machine_with(settings_, constants, network.get(), &sources);
-  if ((!constants.empty() || network != nullptr) && voice_.heard(1)) voice_.say(1, text_of(sources));
+  const bool has_network = !settings_.topology.empty();
+  const LinkConstants links = has_network ? machine_links(settings_.topology) : LinkConstants{};
+  machine_ = machine_with(settings_, constants, links, &sources);
+  if ((!constants.empty() || has_network) && voice_.heard(1)) voice_.say(1, text_of(sources));
 }
 
 void Selector::write_decisions() noexcept {

@@ -2,6 +2,7 @@
 #include "forest/units.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -49,8 +50,7 @@ Bandwidths whole_bandwidths(const Topology& topology) {
   if (topology.hosts() < 2)
     throw Error(fmt::format("{}: {} host; trees need at least 2", topology.name(), topology.hosts()));
   expect_connected(topology);
-  double slowest = std::numeric_limits<double>::infinity();
-  for (const Link& link : topology.links()) slowest = std::min(slowest, link.bandwidth);
+  const double slowest = topology.slowest_bandwidth();
   double per_byte = 1;
   while (slowest * per_byte < k_least_whole) per_byte *= 10;
 
@@ -66,6 +66,7 @@ Bandwidths whole_bandwidths(const Topology& topology) {
     bandwidths.of_link.push_back(static_cast<Capacity>(rounded));
     common = std::gcd(common, bandwidths.of_link.back());
   }
+  assert(common > 0);  // hosts that reach each other have links, none of which rounds to 0
   Wide sum = 0;
   for (Capacity& bandwidth : bandwidths.of_link) sum += bandwidth /= common;
   if (sum > std::numeric_limits<Capacity>::max())

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "colltopo/allreduce_bound.h"
 #include "colltopo/cost.h"
 #include "colltopo/forest.h"
@@ -12,10 +10,6 @@
 namespace colltopo::prepare {
 
 namespace {
-
-double slowest_link(const Topology& network) {
-  return std::ranges::min(network.links(), {}, &Link::bandwidth).bandwidth;
-}
 
 CollectiveBound by_trees(const ForestOptimum& optimum, bool attained) {
   return {optimum.seconds_per_byte(), attained,
@@ -27,7 +21,7 @@ CollectiveBound by_trees(const ForestOptimum& optimum, bool attained) {
 CollectiveBound bound_of(const Topology& network, const Shape& shape, const FlowBound& flow, int threads) {
   switch (shape.collective) {
     case Collective::alltoall:
-      return {flow.time_lower / slowest_link(network), true, "the largest flow between all pairs"};
+      return {flow.time_lower / network.slowest_bandwidth(), true, "the largest flow between all pairs"};
     case Collective::allgather:
       return by_trees(forest_optimum(network, threads), is_attained(network));
     case Collective::bcast:

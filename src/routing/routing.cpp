@@ -68,11 +68,9 @@ void Routing::add(NodeId source, NodeId target, double weight, std::span<const L
 }
 
 std::vector<double> capacities(const Topology& topology) {
-  double slowest = 0;
-  for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
   std::vector<double> capacities;
   capacities.reserve(topology.links().size());
-  for (const Link& link : topology.links()) capacities.push_back(link.bandwidth / slowest);
+  for (const Link& link : topology.links()) capacities.push_back(link.bandwidth / topology.slowest_bandwidth());
   return capacities;
 }
 

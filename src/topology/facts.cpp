@@ -172,10 +172,8 @@ TopologyFacts facts_of(const Topology& topology) {
     if (topology.links_in(host).size() != topology.links_in(0).size()) facts.regular = false;
   }
   if (facts.smallest_degree != facts.largest_degree) facts.regular = false;
-  for (const Link& link : topology.links()) {
-    facts.fastest_link = std::max(facts.fastest_link, link.bandwidth);
-    facts.slowest_link = facts.slowest_link == 0 ? link.bandwidth : std::min(facts.slowest_link, link.bandwidth);
-  }
+  facts.slowest_link = topology.slowest_bandwidth();
+  for (const Link& link : topology.links()) facts.fastest_link = std::max(facts.fastest_link, link.bandwidth);
   measure_distances(topology, facts);
   for_each_narrow_cut(topology, [&](const Cut& cut) {
     if (cut.hosts_inside != topology.hosts() / 2 && cut.hosts_inside != (topology.hosts() + 1) / 2) return;
@@ -198,8 +196,6 @@ double theorem_1_time(NodeId hosts, int degree) {
 }
 
 std::string fingerprint(const Topology& topology) {
-  double slowest = 0;
-  for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
   Hash hash;
   hash.add(static_cast<std::uint64_t>(topology.hosts()));
   hash.add(static_cast<std::uint64_t>(topology.switches()));
@@ -207,7 +203,7 @@ std::string fingerprint(const Topology& topology) {
     hash.add(static_cast<std::uint64_t>(link.tail));
     hash.add(static_cast<std::uint64_t>(link.head));
     // Parts per million, so that units and rounding do not show.
-    hash.add(static_cast<std::uint64_t>(std::llround(link.bandwidth / slowest * 1e6)));
+    hash.add(static_cast<std::uint64_t>(std::llround(link.bandwidth / topology.slowest_bandwidth() * 1e6)));
   }
   return fmt::format("{}h{}s{}l-{:016x}", topology.hosts(), topology.switches(), topology.links().size(), hash.value());
 }

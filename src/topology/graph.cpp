@@ -132,9 +132,10 @@ TopologyBuilder& TopologyBuilder::arrange(std::vector<int> sides) {
 
 Topology TopologyBuilder::build() && {
   // Everything that is computed from links divides their bandwidths or adds them up.
-  double slowest = std::numeric_limits<double>::infinity(), fastest = 0, sum = 0;
+  double& slowest = topology_.slowest_bandwidth_;
+  double fastest = 0, sum = 0;
   for (const Link& link : topology_.links_) {
-    slowest = std::min(slowest, link.bandwidth);
+    slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
     fastest = std::max(fastest, link.bandwidth);
     sum += link.bandwidth;
   }

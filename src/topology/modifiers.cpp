@@ -1,7 +1,6 @@
 // Modifiers of spec strings, in one table, and those that change links: their speed, and how much a host can send.
 #include "topology/modifiers.h"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -67,10 +66,9 @@ double in_link_units(const Topology& topology, const std::string& spec, const st
   const auto [rest, error] = std::from_chars(argument.data(), end, links);
   if (error != std::errc{} || rest != end || !std::isfinite(links) || links <= 0)
     throw Error(fmt::format("{}: '{}' links; expected a number above 0, such as 4 or 2.5", spec, argument));
-  double slowest = 0;
-  for (const Link& link : topology.links()) slowest = slowest == 0 ? link.bandwidth : std::min(slowest, link.bandwidth);
-  if (slowest == 0) throw Error(fmt::format("{}: no links to limit; expected a topology that has some", spec));
-  return links * slowest;
+  if (topology.links().empty())
+    throw Error(fmt::format("{}: no links to limit; expected a topology that has some", spec));
+  return links * topology.slowest_bandwidth();
 }
 
 // Basu et al., 3.2.2 and Fig. 2. Every host gets a switch that its links leave from and one that they arrive at; what

@@ -193,6 +193,23 @@ TEST(MachineNetwork, is_a_spec_or_a_file_with_modifiers) {
   EXPECT_THROW(machine_network(path + "/speed:9"), Error);
 }
 
+// Every communicator asks what the network says of the machine; nobody looks at its links, or at the file, once more.
+TEST(MachineNetwork, is_looked_at_once_for_what_its_links_say) {
+  const std::string path = testing::TempDir() + "links_of_network.json";
+  const auto write = [&](const char* spec) {
+    std::ofstream out(path);
+    write_topology(out, topology_of(spec));
+  };
+  write("ring:4/bandwidth:8Gbps");
+  EXPECT_EQ(machine_links(path).bandwidth_network, 1e9);
+  EXPECT_EQ(machine_links(path), link_constants(*machine_network(path)));
+  write("ring:4/bandwidth:16Gbps/latency:5us");
+  EXPECT_EQ(machine_links(path).bandwidth_network, 1e9);
+  machine_network_now(path);
+  EXPECT_EQ(machine_links(path).bandwidth_network, 2e9);
+  EXPECT_EQ(machine_links(path), link_constants(*machine_network(path)));
+}
+
 TEST(ListedHosts, come_from_a_file_or_a_list) {
   const std::string path = testing::TempDir() + "filed_hosts";
   std::ofstream(path) << "node2 slots=4\n# a remark\n\nnode1 # another\n";

@@ -46,7 +46,7 @@ std::vector<std::pair<std::string, Prices>> prices_on(const Topology& network, C
 // same in each.
 constexpr double k_near = 0.2;
 
-Machine machine_of(const Topology& network) { return machine_on(network, Machine{}); }
+Machine machine_of(const Topology& network) { return machine_on(link_constants(network), Machine{}); }
 
 TEST(Prices, of_ranks_that_are_alike_are_near_those_of_all_programs) {
   for (const char* const spec : {"torus:4x4", "torus:8x8", "ring:8", "torus:4x4x4"}) {
@@ -100,17 +100,19 @@ TEST(Prices, of_links_that_the_formula_counts_twice) {
 
 TEST(MachineOn, takes_what_the_network_says) {
   const Machine given;
-  const Machine bare = machine_on(topology_of("torus:4x4"), given);
+  const Machine bare = machine_on(link_constants(topology_of("torus:4x4")), given);
   EXPECT_EQ(bare.latency_network, given.latency_network);
   EXPECT_EQ(bare.bandwidth_network, k_default_bandwidth);
-  const Machine ethernet = machine_on(topology_of("switch:4/bandwidth:1Gbps"), given);
+  const Machine ethernet = machine_on(link_constants(topology_of("switch:4/bandwidth:1Gbps")), given);
   EXPECT_DOUBLE_EQ(ethernet.latency_network, 30e-6);
   EXPECT_DOUBLE_EQ(ethernet.overhead, 3e-6);
   EXPECT_DOUBLE_EQ(ethernet.bandwidth_network, 1e9 / 8);
-  const Machine told = machine_on(topology_of("switch:4/bandwidth:1Gbps/latency:5us"), given);
+  const Machine told = machine_on(link_constants(topology_of("switch:4/bandwidth:1Gbps/latency:5us")), given);
   EXPECT_DOUBLE_EQ(told.latency_network, 10e-6) << "two links";
   EXPECT_DOUBLE_EQ(told.latency_hop, 5e-6);
   EXPECT_EQ(told.overhead, given.overhead);
+  const Machine alone = machine_on(link_constants(topology_of("mesh:1")), given);
+  EXPECT_EQ(alone.bandwidth_network, given.bandwidth_network) << "no links";
 }
 
 TEST(Prices, of_a_crossbar_are_near_those_of_one_switch) {

@@ -223,6 +223,19 @@ TEST(Topology, wrong_specs_name_the_fault_and_what_is_allowed) {
   EXPECT_THAT(error_of("ring:8/latency:-1us"), HasSubstr("latency '-1us'; expected a number of 0 or more"));
 }
 
+TEST(Topology, knows_the_bandwidth_of_its_slowest_link) {
+  EXPECT_EQ(topology_of("mesh:1").slowest_bandwidth(), 0) << "no links";
+  EXPECT_EQ(topology_of("ring:4").slowest_bandwidth(), k_default_bandwidth);
+  EXPECT_EQ(topology_of("ring:4/bandwidth:8Gbps/host-bandwidth:0.5").slowest_bandwidth(), 0.5e9);
+  TopologyBuilder builder("net", 3);
+  builder.link(0, 1, 5e9).link(1, 0, 5e9).link(1, 2, 7e9).link(2, 1, 7e9).link(2, 0, 2e9).link(0, 2, 9e9);
+  const Topology network = std::move(builder).build();
+  EXPECT_EQ(network.slowest_bandwidth(), 2e9);
+  EXPECT_EQ(facts_of(network).slowest_link, 2e9);
+  const std::vector<std::string> cable{"2-0"};
+  EXPECT_EQ(without_links(network, cable).slowest_bandwidth(), 5e9);
+}
+
 TEST(Topology, file_gives_back_what_was_written) {
   TopologyBuilder builder("two racks", 3, 2);
   builder.name_node(0, "node \"a\"")
