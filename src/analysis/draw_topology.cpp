@@ -1,5 +1,6 @@
 // Topologies as pictures: nodes, and cables or loads between them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -118,7 +119,7 @@ std::string load_quantiles(const Topology& topology, const std::vector<double>& 
   std::vector<double> shares = shares_of(topology, loads, scale.darkest);
   std::sort(shares.begin(), shares.end(), std::greater<>());
   std::string text = legend_text(topology, loads, scale) + "\nlinks, busiest first; the bar is load per bandwidth\n";
-  for (const std::size_t percent : {0, 1, 5, 10, 25, 50, 75, 90, 100}) {
+  for (const std::size_t percent : std::to_array<std::size_t>({0, 1, 5, 10, 25, 50, 75, 90, 100})) {
     const double share = shares[std::min(shares.size() - 1, shares.size() * percent / 100)];
     text += fmt::format("{:>4}% {:>6.1f}% {}\n", percent, 100 * share, bar_of(share));
   }
