@@ -169,6 +169,13 @@ Counted counted(const Shape& shape, const AlgorithmOptions& options) {
           .shards_between = away};
 }
 
+// Where nobody shares a group, or all do, it is what linear is.
+std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOptions& given) {
+  const std::shared_ptr<const Groups> groups = groups_of(shape, given);
+  if (groups->groups() == 1 || groups->largest() == 1) return {};
+  return {given};
+}
+
 }  // namespace
 
 Algorithm node_pairs_algorithm() {
@@ -183,6 +190,7 @@ Algorithm node_pairs_algorithm() {
       .steps = steps,
       .describe = describe,
       .properties = properties_of_alltoall,
+      .variants = variants,
       .counted = counted,
       .aggregates = true,
   };

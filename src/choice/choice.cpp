@@ -170,8 +170,9 @@ struct Chooser::State {
     if (wanted.groups) given.groups = wanted.groups;
     if (!wanted.dimensions.empty()) given.dimensions = wanted.dimensions;
     given.values.set(wanted.values);
-    named.push_back(
-        {&algorithm, collective, wanted, variants_of(algorithm, collective, given, terrain.nodes->ranks())});
+    std::vector<Variant> found = variants_of(algorithm, collective, given, terrain.nodes->ranks());
+    if (found.empty()) found.push_back(variant_of(algorithm, collective, given, terrain.nodes->ranks()));
+    named.push_back({&algorithm, collective, wanted, std::move(found)});
     return named.back().variants;
   }
 
