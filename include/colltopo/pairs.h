@@ -15,9 +15,8 @@ class Pairs {
   /// [rank] the ranks that it has something for, in any order; several edges to one count as one.
   explicit Pairs(std::vector<std::vector<Rank>> to) : to_(std::move(to)) {
     for (std::vector<Rank>& all : to_) {
-      std::ranges::sort(all);
-      const auto rest = std::ranges::unique(all);
-      all.erase(rest.begin(), rest.end());
+      std::sort(all.begin(), all.end());
+      all.erase(std::unique(all.begin(), all.end()), all.end());
     }
   }
 
