@@ -19,6 +19,14 @@ def nothing_is_left():
         assert_same(before, picture())
 
 
+def start_half(*arguments):
+    """On its way, however fast the machine is at the moment."""
+    rising = start(*arguments)
+    while not os.path.isdir("/run/netlab/netlab/nodes"):
+        time.sleep(0.01)
+    return rising
+
+
 def killed_up_leaves_nothing():
     before = picture()
     begin = time.monotonic()
@@ -35,15 +43,12 @@ def killed_up_leaves_nothing():
         assert_same(before, picture())
     assert unfinished >= 5, f"only {unfinished} of 12 were killed on their way"
     for number in (signal.SIGINT, signal.SIGTERM):
-        rising = start("up", "torus:3x3x3")
-        time.sleep(whole / 2)
+        rising = start_half("up", "torus:3x3x3")
         rising.send_signal(number)
         assert rising.wait() != 0, f"up survived {number}"
         assert_same(before, picture())  # it has cleaned up itself
     # What a crash left does not stand in the way of the next network of that name.
-    rising = start("up", "torus:3x3x3")
-    while not os.path.isdir("/run/netlab/netlab/nodes"):
-        time.sleep(0.01)
+    rising = start_half("up", "torus:3x3x3")
     rising.kill()
     rising.wait()
     netlab("up", "ring:3")
