@@ -65,6 +65,10 @@ FlowBound alltoallv_bound(const Topology& topology, const Demand& demand, const 
 double time_lower_bound(const Topology& topology, const Demand& demand, std::span<const double> lengths,
                         int threads = 0);
 
+/// A routing, and for every pair the paths of options.path_set that it does not use, with a weight of 0: ways that a
+/// network's tables can have ready for traffic of other sizes.
+Routing with_spare_paths(const Topology& topology, const Routing& routing, const SynthesisOptions& options);
+
 /// One row of the table. Every method throws Error naming hosts that cannot reach each other.
 struct RoutingMethod {
   std::string_view name;   // "mcf"

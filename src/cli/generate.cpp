@@ -39,6 +39,10 @@ void run(const GenerateArguments& arguments, Session& session) {
                             arguments.algorithm != "mcf" ? arguments.algorithm + " makes one schedule for all traffic"
                             : arguments.parametric       ? "a parametric file is for traffic that is alike everywhere"
                                                          : "the schedule of --from was made for other traffic"));
+  if (arguments.spare_routes && (arguments.parametric || routing_method_named(arguments.algorithm) == nullptr))
+    throw Error(fmt::format("--spare-routes: {}; expected a method of routes such as mcf, without --parametric",
+                            arguments.parametric ? "a parametric file lists the routes of one rank"
+                                                 : arguments.algorithm + " has no spare ones"));
   const Launch launched = launch();
   if (launched.ranks <= 1) return kind.run(arguments, session, nullptr);
   std::string obstacle;

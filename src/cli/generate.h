@@ -40,6 +40,7 @@ struct GenerateArguments {
   std::string from_lengths;      // what proved it
   std::string lengths;           // file to write: what proves the bound
   std::string demand;            // file of what hosts have for each other; empty: alike
+  bool spare_routes = false;     // routes that no message takes as well
 
   // Trees.
   std::string trees;  // per host; a number, optimum or few; empty: optimum unless that needs very many

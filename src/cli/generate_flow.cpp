@@ -264,6 +264,10 @@ void add_flow_options(CLI::App& command, GenerateArguments& arguments) {
       .add_option("--layers", arguments.layers,
                   "lash, lash-sequential, df-sssp or none; default: lash-sequential, above two million routes df-sssp")
       ->group(group);
+  command
+      .add_flag("--spare-routes", arguments.spare_routes,
+                "List all paths of --paths as routes, those without chunks too: for traffic of other sizes")
+      ->group(group);
   command.add_option("--from", arguments.from, "A schedule to begin with: of this network or of it unbroken")
       ->group(group);
   command.add_option("--from-lengths", arguments.from_lengths, "mcf: what --lengths wrote when --from was made")

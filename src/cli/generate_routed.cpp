@@ -131,6 +131,7 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
   synthesis.routing = {};
   figures.chunk_loss = chunks.loss();
   progress.show("finding planes and layers");
+  if (arguments.spare_routes) chunks.routing = with_spare_paths(topology, chunks.routing, request.synthesis);
   const LayerMethod layers = layer_method_for(request, chunks.routing.paths());
   SectionedSchedule schedule = routed_sections(arguments.algorithm, topology, std::move(chunks), layers);
   if (const double least = synthesis.time_lower_of_paths; least > 0)

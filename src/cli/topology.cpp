@@ -1,8 +1,7 @@
 // colltopo topology: facts of a network, or its file.
-#include <algorithm>
 #include <cmath>
 #include <memory>
-#include <set>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,11 +28,14 @@ std::string range(double least, double most) {
 }
 
 bool has_one_way_links(const Topology& topology) {
-  std::set<std::pair<NodeId, NodeId>> ends;
-  for (const Link& link : topology.links()) ends.emplace(link.tail, link.head);
-  return std::any_of(ends.begin(), ends.end(), [&](const auto& way) {
-    return ends.count({way.second, way.first}) == 0;
-  });
+  std::vector<NodeId> linked_from(static_cast<std::size_t>(topology.nodes()), -1);  // [node] where it was last
+  const auto last = [&](NodeId node) -> NodeId& { return linked_from[static_cast<std::size_t>(node)]; };
+  for (NodeId node = 0; node < topology.nodes(); ++node) {
+    for (const LinkId id : topology.links_out(node)) last(topology.link(id).head) = node;
+    for (const LinkId id : topology.links_in(node))
+      if (last(topology.link(id).tail) != node) return true;
+  }
+  return false;
 }
 
 /// "yes: all hosts are alike", "no: 3 kinds of links".
@@ -41,8 +43,7 @@ std::string kinds(int orbits, std::string_view noun) {
   return orbits == 1 ? fmt::format("yes: all {} are alike", noun) : fmt::format("no: {} kinds of {}", orbits, noun);
 }
 
-void add_symmetry(Report& report, const Topology& topology) {
-  const Orbits orbits = orbits_of(topology);
+void add_symmetry(Report& report, const Orbits& orbits) {
   report.add("vertex_transitive", orbits.host_orbits <= 1, kinds(orbits.host_orbits, "hosts"))
       .add("link_transitive", orbits.link_orbits <= 1, kinds(orbits.link_orbits, "links"))
       .add_hidden("host_orbits", orbits.host_orbits)
@@ -68,7 +69,8 @@ void run(const Arguments& arguments, const Session& session) {
     write_output(arguments.output, export_topology(topology, to), session);
     if (arguments.output == "-") return;
   }
-  const TopologyFacts facts = facts_of(topology);
+  const Orbits orbits = orbits_of(topology);
+  const TopologyFacts facts = facts_of(topology, orbits);
   Report report;
   report.add("name", topology.name())
       .add("hosts", facts.hosts)
@@ -85,7 +87,7 @@ void run(const Arguments& arguments, const Session& session) {
       .add("connected", facts.connected, facts.connected ? "" : "no: " + unreachable_hosts(topology))
       .add("diameter", facts.diameter, facts.connected ? fmt::format("{} hops", facts.diameter) : "none: not connected")
       .add("average_distance", facts.average_distance, fmt::format("{:.4g} hops", facts.average_distance));
-  add_symmetry(report, topology);
+  add_symmetry(report, orbits);
   add_theorem_1(report, topology, facts);
   if (!topology.sides().empty()) {
     report

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "routing/closed_layer.h"
 #include "routing/dependencies.h"
 
 namespace colltopo {
@@ -19,33 +20,44 @@ using RouteId = std::uint32_t;
 constexpr int k_most_refills = 16;
 constexpr double k_most_trials = 5e7;  // of a dependency in a layer
 
+// Networks of more get layers that search: at this number a layer has 32 MiB.
+constexpr std::size_t k_most_links_closed = 1 << 14;
+
 constexpr std::array<std::string_view, 4> k_names{"none", "lash", "lash-sequential", "df-sssp"};
 
 struct Filled {
   std::vector<std::int32_t> layer_of;             // [route]
-  std::vector<std::vector<std::int32_t>> orders;  // [layer] of links, as AcyclicLayer::order()
+  std::vector<std::vector<std::int32_t>> orders;  // [layer] of links, as AcyclicLayer::order(); empty where closed
 };
 
-/// Each route, in this order, into the first layer that takes it. `orders`: what the first layers begin with.
+/// Each route, in this order, into the first layer that takes it: layer by layer, for what a layer refuses stays in
+/// order. `orders`: what the first layers begin with.
 Filled first_fit(const Dependencies& dependencies, RouteLinks routes, const std::vector<RouteId>& order,
                  std::vector<std::vector<std::int32_t>> orders = {}) {
-  std::vector<AcyclicLayer> layers;
-  std::vector<std::int32_t> layer_of(routes.size(), 0);
+  Filled filled{std::vector<std::int32_t>(routes.size(), 0), {}};
+  std::vector<RouteId> left = order;
   std::vector<DependencyId> between;
-  for (const RouteId route : order) {
-    const std::span<const LinkId> links = routes[route];
-    dependencies.along(links, between);
-    std::size_t layer = 0;
-    while (layer < layers.size() && !layers[layer].take(links, between)) ++layer;
-    if (layer == layers.size()) {
-      layers.emplace_back(dependencies, layer < orders.size() ? std::move(orders[layer]) : std::vector<std::int32_t>());
-      layers.back().take(links, between);
+  for (std::int32_t layer = 0; !left.empty(); ++layer) {
+    const auto leave_out = [&](const auto& takes) {
+      std::erase_if(left, [&](RouteId route) {
+        filled.layer_of[route] = layer;
+        return takes(routes[route]);
+      });
+    };
+    if (dependencies.links() <= k_most_links_closed) {
+      ClosedLayer closed(dependencies.links());
+      leave_out([&](std::span<const LinkId> links) { return closed.take(links); });
+      continue;
     }
-    layer_of[route] = static_cast<std::int32_t>(layer);
+    const auto at = static_cast<std::size_t>(layer);
+    AcyclicLayer searched(dependencies, at < orders.size() ? std::move(orders[at]) : std::vector<std::int32_t>());
+    leave_out([&](std::span<const LinkId> links) {
+      dependencies.along(links, between);
+      return searched.take(links, between);
+    });
+    filled.orders.push_back(searched.order());
   }
-  orders.clear();
-  for (const AcyclicLayer& layer : layers) orders.push_back(layer.order());
-  return {std::move(layer_of), std::move(orders)};
+  return filled;
 }
 
 std::vector<RouteId> order_given(RouteLinks routes) {
@@ -78,8 +90,8 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
       return turn[static_cast<std::size_t>(filled.layer_of[a])] < turn[static_cast<std::size_t>(filled.layer_of[b])];
     });
     // The routes of a layer whose turn it is agree with the order of links that they had there.
-    std::vector<std::vector<std::int32_t>> orders(turn.size());
-    for (std::size_t layer = 0; layer < turn.size(); ++layer)
+    std::vector<std::vector<std::int32_t>> orders(filled.orders.size());
+    for (std::size_t layer = 0; layer < orders.size(); ++layer)
       orders[static_cast<std::size_t>(turn[layer])] = std::move(filled.orders[layer]);
     filled = first_fit(dependencies, routes, order, std::move(orders));
   }

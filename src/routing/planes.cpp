@@ -28,14 +28,24 @@ std::vector<std::vector<RouteId>> by_target(const Topology& topology, RouteLinks
 
 /// The most links by which these routes, all to one host, leave one node.
 std::int32_t most_ways_out(const Topology& topology, RouteLinks routes, const std::vector<RouteId>& members) {
-  std::vector<LinkId> used;
-  for (const RouteId route : members) used.insert(used.end(), routes[route].begin(), routes[route].end());
-  std::sort(used.begin(), used.end());
-  used.erase(std::unique(used.begin(), used.end()), used.end());
+  std::vector<bool> used(topology.links().size(), false);
   std::vector<std::int32_t> ways(index(topology.nodes()), 0);
   std::int32_t most = 0;
-  for (const LinkId link : used) most = std::max(most, ++ways[index(topology.link(link).tail)]);
+  for (const RouteId route : members)
+    for (const LinkId link : routes[route]) {
+      if (used[index(link)]) continue;
+      used[index(link)] = true;
+      most = std::max(most, ++ways[index(topology.link(link).tail)]);
+    }
   return most;
+}
+
+/// `to`: as by_target says.
+std::int32_t least_planes(const Topology& topology, RouteLinks routes, const std::vector<std::vector<RouteId>>& to) {
+  std::vector<std::int32_t> ways(to.size(), 0);
+  for_each_index(to.size(), 0,
+                 [&](std::size_t host, unsigned) { ways[host] = most_ways_out(topology, routes, to[host]); });
+  return *std::ranges::max_element(ways);
 }
 
 /// The planes of the routes to one host.
@@ -140,7 +150,8 @@ std::vector<std::int32_t> planes_of(const Topology& topology, RouteLinks routes)
   std::vector<std::int32_t> plane_of(routes.size(), 0);
   const std::vector<std::vector<RouteId>> members = by_target(topology, routes);
   std::vector<PlanesToHost> scratch(worker_count(0, members.size()), PlanesToHost(topology, routes));
-  std::int32_t allowed = least_planes(topology, routes);  // the busiest host's need sets what all others may have
+  // The busiest host's need sets what all others may have.
+  std::int32_t allowed = least_planes(topology, routes, members);
   // What some hosts have needed, those that come later may have too.
   for (std::size_t first = 0; first < members.size(); first += k_hosts_at_once) {
     std::vector<std::int32_t> planes(std::min(k_hosts_at_once, members.size() - first));
@@ -153,10 +164,7 @@ std::vector<std::int32_t> planes_of(const Topology& topology, RouteLinks routes)
 }
 
 std::int32_t least_planes(const Topology& topology, RouteLinks routes) {
-  std::int32_t least = 0;
-  for (const std::vector<RouteId>& members : by_target(topology, routes))
-    least = std::max(least, most_ways_out(topology, routes, members));
-  return least;
+  return least_planes(topology, routes, by_target(topology, routes));
 }
 
 }  // namespace colltopo

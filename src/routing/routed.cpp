@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "colltopo/error.h"
 #include "colltopo/planes.h"
+#include "colltopo/route_shares.h"
+#include "routing/routed_program.h"
 
 namespace colltopo {
 
@@ -44,34 +45,10 @@ Chunk chunks_of(const Chunked& chunked, std::size_t path) {
 
 /// A path of a pair as a message.
 struct LanePath {
-  std::size_t path = 0;
   Lane lane = 0;
-  Chunk chunks = 0;
+  Chunk chunks = 0;      // 0: it has a route, and nothing to send
+  std::size_t path = 0;  // of a routing
 };
-
-/// `paths_of`: the paths from one host to another, in the order of the shard's chunks.
-template <class PathsOf>
-Program routed_program(const Shape& shape, Rank rank, const PathsOf& paths_of) {
-  const Chunk c = shape.chunks;
-  ProgramBuilder program(shape, rank);
-  program.step(0).copy({{Buffer::input, rank * c, c}}, {{Buffer::output, rank * c, c}});
-  program.step(1);
-  for (Rank distance = 1; distance < shape.ranks; ++distance) {
-    const Rank source = (rank + shape.ranks - distance) % shape.ranks;
-    const Rank target = (rank + distance) % shape.ranks;
-    Chunk first = target * c;
-    for (const LanePath& path : paths_of(rank, target)) {
-      program.send({{Buffer::input, first, path.chunks}}, target, path.lane);
-      first += path.chunks;
-    }
-    first = source * c;
-    for (const LanePath& path : paths_of(source, rank)) {
-      program.recv({{Buffer::output, first, path.chunks}}, source, path.lane);
-      first += path.chunks;
-    }
-  }
-  return std::move(program).build();
-}
 
 /// Everything that sections are made of.
 class RoutedPaths {
@@ -115,7 +92,8 @@ class RoutedPaths {
   void find_paths(Rank source, Rank target, std::vector<LanePath>& paths) const {
     paths.clear();
     for (std::size_t path = pairs_.first(source, target); path < pairs_.end(source, target); ++path)
-      paths.push_back({path, planes_[path], chunks_of(chunked_, path)});
+      paths.push_back({planes_[path], chunks_of(chunked_, path), path});
+    if (paths.size() < 2) return;
     std::ranges::stable_sort(paths, {}, &LanePath::lane);
     std::size_t kept = 0;
     for (const LanePath& path : paths)
@@ -165,7 +143,7 @@ Schedule routed_alltoall(std::string name, const Topology& topology, const Chunk
   const auto paths_of = [&](Rank source, Rank target) -> const std::vector<LanePath>& {
     paths.clear();
     for (std::size_t path = pairs.first(source, target); path < pairs.end(source, target); ++path)
-      paths.push_back({path, static_cast<Lane>(paths.size()), chunks_of(chunked, path)});
+      paths.push_back({static_cast<Lane>(paths.size()), chunks_of(chunked, path), path});
     return paths;
   };
   Schedule schedule =
@@ -199,28 +177,11 @@ std::vector<std::int32_t> layers_of(const Topology& topology, const Routing& rou
 }
 
 Routing routing_of(const Schedule& schedule) {
-  if (schedule.shape.collective != Collective::alltoall)
-    throw Error(
-        fmt::format("{}: {} has no routing; only alltoall has", schedule.name, name(schedule.shape.collective)));
-  Routing routing(schedule.shape.ranks);
-  auto route = schedule.routes.begin();
-  for (const Program& program : schedule.programs) {
-    std::map<std::pair<Rank, Lane>, Chunk> sent;
-    for (std::size_t i = 0; i < program.size(); ++i)
-      if (const Op op = program.op(i); op.action == Action::send) sent[{op.peer, op.lane}] += chunks_in(op.source);
-    for (const auto& [end, chunks] : sent) {
-      const auto [target, lane] = end;
-      const auto is_before = [&](const Route& r) {
-        return std::tuple(r.source, r.target, r.lane) < std::tuple(program.rank(), target, lane);
-      };
-      while (route != schedule.routes.end() && is_before(*route)) ++route;
-      if (route == schedule.routes.end() || route->source != program.rank() || route->target != target ||
-          route->lane != lane)
-        throw Error(fmt::format("{}: no route from {} to {} on lane {}; expected one for every message", schedule.name,
-                                program.rank(), target, lane));
-      routing.add(program.rank(), target, double{1} * chunks / schedule.shape.chunks, route->links);
-    }
-  }
+  const Routing all = all_routes(schedule);
+  Routing routing(all.hosts());
+  for (std::size_t i = 0; i < all.paths(); ++i)
+    if (const WeightedPath path = all.path(i); path.weight > 0)
+      routing.add(path.source, path.target, path.weight, path.links);
   return routing;
 }
 

@@ -50,12 +50,15 @@ class Search {
 
   /// Whether every two members are joined and have no common neighbours but the others.
   bool is_alone(const std::vector<NodeId>& clique) const {
-    for (std::size_t i = 0; i < clique.size(); ++i)
-      for (std::size_t j = i + 1; j < clique.size(); ++j)
-        if (!std::ranges::binary_search(neighbours(clique[i]), clique[j]) ||
-            common_neighbours(clique[i], clique[j]).size() + 2 != clique.size())
-          return false;
-    return true;
+    std::vector<NodeId> outside;  // neighbours of members, one after the other
+    for (const NodeId member : clique) {
+      const std::size_t before = outside.size();
+      std::ranges::set_difference(neighbours(member), clique, std::back_inserter(outside));
+      const std::size_t inside = neighbours(member).size() - (outside.size() - before);
+      if (inside + 1 != clique.size()) return false;
+    }
+    std::sort(outside.begin(), outside.end());
+    return std::adjacent_find(outside.begin(), outside.end()) == outside.end();
   }
 
   void take(std::vector<NodeId> clique) {

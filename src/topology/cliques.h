@@ -19,7 +19,7 @@ struct Cliques {
 
 /// The maximal cliques of at least 4 vertices each of whose edges is in no other maximal clique: what an automorphism
 /// of the graph moves to each other. `edges` are sorted and hold both ways of each; vertices are below `vertices`.
-/// Time: an intersection of two neighbourhoods per edge.
+/// Time: the neighbourhoods of two ends, and of what may be a clique, per edge.
 Cliques cliques_of(const std::vector<CliqueEdge>& edges, NodeId vertices);
 
 }  // namespace colltopo

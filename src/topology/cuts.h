@@ -2,12 +2,15 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 
 #include "colltopo/topology.h"
 
 namespace colltopo {
 
-/// What narrow_cuts() lists, in the same order; a cut is valid during its visit alone.
-void for_each_narrow_cut(const Topology& topology, const std::function<void(const Cut&)>& visit);
+/// What narrow_cuts() lists, in the same order; a cut is valid during its visit alone. Balls of more than `most_hosts`
+/// may be left out.
+void for_each_narrow_cut(const Topology& topology, const std::function<void(const Cut&)>& visit,
+                         NodeId most_hosts = std::numeric_limits<NodeId>::max());
 
 }  // namespace colltopo

@@ -40,14 +40,17 @@ struct Arc {
 };
 
 std::vector<LinkId> by_ends(const Topology& topology) {
-  std::vector<LinkId> order(topology.links().size());
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](LinkId a, LinkId b) {
-    const Link &left = topology.link(a), &right = topology.link(b);
-    if (left.tail != right.tail) return left.tail < right.tail;
-    if (left.head != right.head) return left.head < right.head;
-    return left.bandwidth != right.bandwidth ? left.bandwidth < right.bandwidth : a < b;
-  });
+  std::vector<LinkId> order;
+  order.reserve(topology.links().size());
+  for (NodeId node = 0; node < topology.nodes(); ++node) {
+    const auto out = topology.links_out(node);
+    const auto first = order.insert(order.end(), out.begin(), out.end());
+    std::sort(first, order.end(), [&](LinkId a, LinkId b) {
+      const Link &left = topology.link(a), &right = topology.link(b);
+      if (left.head != right.head) return left.head < right.head;
+      return left.bandwidth != right.bandwidth ? left.bandwidth < right.bandwidth : a < b;
+    });
+  }
   return order;
 }
 
@@ -179,10 +182,14 @@ std::vector<Arc> reduced_arcs(const Topology& topology, const std::vector<Arc>& 
   return result;
 }
 
-/// Whether every arc has its opposite of the same kind: then undirected edges do, which bliss handles faster.
-bool both_ways(const std::vector<Arc>& sorted_arcs) {
+/// Whether every arc has its opposite of the same kind: then undirected edges do, which bliss handles faster. If so,
+/// those into a vertex come from where those out of it go, in the same order.
+bool both_ways(const std::vector<Arc>& sorted_arcs, NodeId vertices) {
+  std::vector<std::size_t> next(index(vertices), sorted_arcs.size());  // [vertex] the arc out of it that is looked for
+  for (std::size_t arc = sorted_arcs.size(); arc-- > 0;) next[index(sorted_arcs[arc].tail)] = arc;
   return std::all_of(sorted_arcs.begin(), sorted_arcs.end(), [&](const Arc& arc) {
-    return std::binary_search(sorted_arcs.begin(), sorted_arcs.end(), Arc{arc.head, arc.tail, arc.kind});
+    const std::size_t opposite = next[index(arc.head)]++;
+    return opposite < sorted_arcs.size() && sorted_arcs[opposite] == Arc{arc.head, arc.tail, arc.kind};
   });
 }
 
@@ -282,28 +289,32 @@ class LinkImages {
  public:
   LinkImages(const Topology& topology, const std::vector<LinkId>& sorted_links)
       : topology_(topology), sorted_links_(sorted_links), first_(index(topology.nodes()) + 1, 0) {
-    for (const Link& link : topology.links()) ++first_[index(link.tail) + 1];
-    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+    for (NodeId node = 0; node < topology.nodes(); ++node)
+      first_[index(node) + 1] = first_[index(node)] + std::ssize(topology.links_out(node));
+    heads_.reserve(sorted_links.size());
+    for (const LinkId link : sorted_links) heads_.push_back(topology.link(link).head);
   }
 
   /// The first of the links that `link` may go to when its ends go where `image` says.
-  LinkId of(LinkId link, const std::vector<NodeId>& image) const {
-    Link wanted = topology_.link(link);
-    wanted.tail = image[index(wanted.tail)];
-    wanted.head = image[index(wanted.head)];
-    const auto begin = sorted_links_.begin() + first_[index(wanted.tail)];
-    const auto end = sorted_links_.begin() + first_[index(wanted.tail) + 1];
-    const auto found = std::lower_bound(begin, end, wanted, [&](LinkId candidate, const Link& sought) {
-      const Link& known = topology_.link(candidate);
-      return known.head != sought.head ? known.head < sought.head : known.bandwidth < sought.bandwidth;
-    });
-    assert(found != end);
-    return *found;
+  LinkId of(LinkId id, const std::vector<NodeId>& image) const {
+    const Link& link = topology_.link(id);
+    const NodeId tail = image[index(link.tail)], head = image[index(link.head)];
+    const auto end = heads_.begin() + first_[index(tail) + 1];
+    auto at = std::lower_bound(heads_.begin() + first_[index(tail)], end, head);
+    // The last of those with these ends must be it.
+    while (at + 1 != end && at[1] == head && topology_.link(sorted(at)).bandwidth != link.bandwidth) ++at;
+    assert(at != end && *at == head && topology_.link(sorted(at)).bandwidth == link.bandwidth);
+    return sorted(at);
   }
 
  private:
+  LinkId sorted(std::vector<NodeId>::const_iterator head) const {
+    return sorted_links_[static_cast<std::size_t>(head - heads_.begin())];
+  }
+
   const Topology& topology_;
   const std::vector<LinkId>& sorted_links_;
+  std::vector<NodeId> heads_;          // of sorted_links_
   std::vector<std::ptrdiff_t> first_;  // [tail] into sorted_links_, and the end
 };
 
@@ -314,6 +325,8 @@ std::size_t fewest_orbits(const Topology& topology) {
     if (bandwidths.empty() || *bandwidths.begin() != link.bandwidth) bandwidths.insert(link.bandwidth);
   return bandwidths.size();
 }
+
+bool moves(const std::vector<NodeId>& generator, NodeId node) { return generator[index(node)] != node; }
 
 void number_orbits(const Topology& topology, const std::vector<LinkId>& sorted_links, Orbits& orbits) {
   UnionFind hosts(index(topology.hosts())), links(topology.links().size());
@@ -328,10 +341,11 @@ void number_orbits(const Topology& topology, const std::vector<LinkId>& sorted_l
   for (const std::vector<NodeId>& generator : std::views::reverse(orbits.generators)) {
     if (hosts.sets() == 1 && links.sets() == fewest) break;
     for (NodeId node = 0; node < topology.nodes(); ++node) {
-      if (generator[index(node)] == node) continue;
+      if (!moves(generator, node)) continue;
       if (topology.is_host(node)) hosts.join(node, generator[index(node)]);
       for (const LinkId link : topology.links_out(node)) links.join(link, images.of(link, generator));
-      for (const LinkId link : topology.links_in(node)) links.join(link, images.of(link, generator));
+      for (const LinkId link : topology.links_in(node))
+        if (!moves(generator, topology.link(link).tail)) links.join(link, images.of(link, generator));
     }
   }
   orbits.host_orbit = hosts.numbered();
@@ -350,8 +364,8 @@ Orbits orbits_of(const Topology& topology) {
 
   Orbits orbits;
   Found found;
-  orbits.log10_group_size = both_ways(arcs) ? search<bliss::Graph>(reduction, arcs, true, found)
-                                            : search<bliss::Digraph>(reduction, arcs, false, found);
+  orbits.log10_group_size = both_ways(arcs, reduction.vertices) ? search<bliss::Graph>(reduction, arcs, true, found)
+                                                                : search<bliss::Digraph>(reduction, arcs, false, found);
   for (const std::vector<NodeId>& generator : found.generators)
     orbits.generators.push_back(on_nodes(generator, topology, reduction));
   for (const Alike& group : reduction.groups) {

@@ -24,4 +24,7 @@ struct Orbits {
 
 Orbits orbits_of(const Topology& topology);
 
+/// The facts where orbits are known: distances are measured from one host of each.
+TopologyFacts facts_of(const Topology& topology, const Orbits& orbits);
+
 }  // namespace colltopo

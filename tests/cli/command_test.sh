@@ -58,6 +58,8 @@ help() {
 
 topology() {
   expect 0 'hosts +27' topology torus:3x3x3
+  expect 0 'links +162 \(each cable is two\)' topology torus:3x3x3
+  expect 0 'links +24 \(some go one way only\)' topology kautz:12:2
   expect 0 'diameter +3 hops' topology torus:3x3x3
   expect 0 'bisection +50 Gb/s' topology ring:8
   expect 0 'bandwidth +100 Gb/s' topology ring:8/bandwidth:100Gbps
@@ -767,6 +769,13 @@ routes() {
   "$colltopo" generate mcf torus:3x3 --without host 4 --without link 0-1 -o broken.sched >/dev/null
   expect 0 'topology  torus:3x3/drop-hosts:=4/drop-links:0-1' routes broken.sched -o broken.sh
   "$colltopo" generate linear switch:4 -o linear.sched >/dev/null
+  # Routes that no message takes are in the tables as others are.
+  expect_json 'it["routes"] > 72 and it["verified"]' generate mcf torus:3x3 --spare-routes -o spare.sched
+  expect 0 'rules' routes spare.sched --for json -o spare.json
+  expect 0 'send every lane along its route' verify spare.sched --routes spare.json
+  expect 0 '' cost spare.sched torus:3x3 --bytes 64K
+  expect_one_line 2 'tra has no spare ones' generate tra torus:3x3 --spare-routes
+  expect_one_line 2 'a parametric file lists the routes of one rank' generate mcf torus:3x3 --spare-routes --parametric
   expect_one_line 2 'it has no routes' routes linear.sched
   expect_one_line 2 "network '10'; expected the first two octets" routes mcf.sched --network 10
   "$colltopo" routes mcf.sched >again.sh && cmp -s mcf.sh again.sh || fail "routes are not repeatable"

@@ -5,6 +5,8 @@
 
 #include "colltopo/layers.h"
 #include "networks.h"
+#include "routing/closed_layer.h"
+#include "routing/dependencies.h"
 
 namespace colltopo {
 namespace {
@@ -85,6 +87,27 @@ TEST(Layers, of_random_routes_have_no_cycles) {
         EXPECT_EQ(link_in_cycle(topology, chosen), -1);
       }
     }
+  }
+}
+
+TEST(Layers, those_that_know_and_those_that_search_take_the_same_routes) {
+  for (std::uint32_t seed = 1; seed <= 12; ++seed) {
+    const Topology topology = random_network(seed, 20, static_cast<NodeId>(seed % 4));
+    const Routing routing = random_routing(topology, seed, 2);
+    const Routes routes = routes_of(routing);
+    const Dependencies dependencies(topology.links().size(), RouteLinks(routes));
+    ClosedLayer closed(topology.links().size());
+    AcyclicLayer searched(dependencies);
+    std::vector<DependencyId> between;
+    int taken = 0;
+    for (const auto& route : routes) {
+      dependencies.along(route, between);
+      const bool takes = closed.take(route);
+      taken += takes;
+      ASSERT_EQ(takes, searched.take(route, between)) << topology.name() << " after " << taken;
+    }
+    EXPECT_GT(taken, 0);
+    EXPECT_LT(taken, static_cast<int>(routes.size())) << "all in one layer: nothing was asked";
   }
 }
 

@@ -96,6 +96,21 @@ TEST(Orbits, bandwidth_tells_links_apart_and_parallel_links_of_one_bandwidth_are
   EXPECT_THAT(orbits.link_orbit, ElementsAre(0, 0, 0, 0, 1, 2, 2, 1, 3, 3));
 }
 
+TEST(Orbits, facts_of_one_host_of_each_are_those_of_all) {
+  TopologyBuilder one_way("a cycle and a way out of it", 4);
+  one_way.link(0, 1).link(1, 2).link(2, 0).link(2, 3);
+  for (const Topology& topology :
+       {topology_of("hyperx:5x6"), topology_of("hyperx:5x6/drop-links:3:1"), topology_of("kautz:50:3"),
+        topology_of("mesh:4x5"), topology_of("switch:9"), topology_of("bipartite:3:4"), topology_of("torus:4x6"),
+        topology_of("fattree:4/drop-hosts:3:2"), std::move(one_way).build()}) {
+    const TopologyFacts all = facts_of(topology), of_orbits = facts_of(topology, orbits_of(topology));
+    EXPECT_EQ(of_orbits.connected, all.connected) << topology.name();
+    EXPECT_EQ(of_orbits.diameter, all.diameter) << topology.name();
+    EXPECT_EQ(of_orbits.average_distance, all.average_distance) << topology.name();
+    EXPECT_EQ(of_orbits.bisection, all.bisection) << topology.name();
+  }
+}
+
 TEST(Orbits, group_sizes_of_known_graphs) {
   EXPECT_NEAR(orbits_of(topology_of("hypercube:4")).log10_group_size, std::log10(16 * 24), 1e-9);
   EXPECT_NEAR(orbits_of(topology_of("torus:5x5")).log10_group_size, std::log10(25 * 8), 1e-9);
