@@ -100,8 +100,10 @@ struct Algorithm {
   /// For reductions: decides which calls it may serve. in_place: whether the input needs no copy under MPI_IN_PLACE.
   std::function<Properties(const Shape&, const AlgorithmOptions&)> properties = {};
   /// What `auto` should price, for a shape and a placement (groups, dimensions): what is given stays, what is free is
-  /// tried; nothing where another row is the same. No function: as given.
+  /// tried. No function: as given.
   std::function<std::vector<AlgorithmOptions>(const Shape&, const AlgorithmOptions& given)> variants = {};
+  /// Whether a simpler row sends the same messages here, so that `auto` need not price this one. No function: never.
+  std::function<bool(const Shape&, const AlgorithmOptions& given)> repeats = {};
   /// For rows with many variants, so that those that can win at no size are never made.
   std::function<Counted(const Shape&, const AlgorithmOptions&)> counted = {};
   /// Every message goes from the rank whose data it is to the one that gets them: what it takes to serve calls whose

@@ -15,6 +15,13 @@ std::string refusal_of_groups(const Shape& shape, const AlgorithmOptions& option
   return fmt::format("groups are given for {} ranks, not for {}", options.groups->ranks(), shape.ranks);
 }
 
+bool is_one_level(const Groups& groups) { return groups.groups() == 1 || groups.largest() == 1; }
+
+std::string sizes_of_groups(const Groups& groups) {
+  return groups.equal() ? fmt::format("group={}", groups.largest())
+                        : fmt::format("groups={} up-to={}", groups.groups(), groups.largest());
+}
+
 Option group_option(std::string_view otherwise) {
   return {.name = "group",
           .least = 1,

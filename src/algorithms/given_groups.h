@@ -13,6 +13,10 @@ namespace colltopo {
 std::shared_ptr<const Groups> given_groups(const Shape& shape, const AlgorithmOptions& options, Rank otherwise);
 /// Why they do not fit; empty: they do.
 std::string refusal_of_groups(const Shape& shape, const AlgorithmOptions& options);
+/// Whether all ranks share a group, or none do: of two levels one is left.
+bool is_one_level(const Groups& groups);
+/// "group=4", or "groups=3 up-to=4" where they differ.
+std::string sizes_of_groups(const Groups& groups);
 /// The option of all rows that have groups.
 Option group_option(std::string_view otherwise);
 

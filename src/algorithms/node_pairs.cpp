@@ -25,52 +25,84 @@ struct Pair {
 
 /// What goes from one group to another, and through whom; without carriers if it goes straight.
 struct Freight {
-  std::vector<Pair> pairs;  // by sender, then receiver
+  Rank source, target;             // groups
+  const std::vector<Pair>* pairs;  // by sender, then receiver; null: all with all
   Rank collects = -1, hands_out = -1;
   bool is_carried() const { return collects >= 0; }
 };
 
-class Exchange {
+/// What passes between the group of a rank and the others, one way.
+class Traffic {
  public:
-  Exchange(const Groups& groups, const Pairs* pairs) : groups_(groups), pairs_(pairs) {}
-
-  Rank groups() const { return groups_.groups(); }
-  Rank group_at(Rank group, Rank distance) const {
-    const Rank other = (group + distance) % groups();
-    return other < 0 ? other + groups() : other;
-  }
-  bool has(Rank from, Rank to) const { return pairs_ == nullptr || std::ranges::binary_search(pairs_->to(from), to); }
-
-  /// `distance`, from 1, of the group behind.
-  Freight freight(Rank group, Rank distance) const {
-    const Rank other = group_at(group, distance);
-    Freight all;
-    for (Rank i = 0; i < groups_.size(group); ++i) {
-      const Rank from = groups_.member(group, i);
-      for_each_to(from, other, [&](Rank to) { all.pairs.push_back({from, to}); });
-    }
-    if (all.pairs.size() < 2) return all;
-    const auto alone = [&](Rank Pair::*end) {
-      return std::ranges::all_of(all.pairs, [&](const Pair& pair) { return pair.*end == all.pairs.front().*end; });
-    };
-    all.collects = alone(&Pair::from) ? all.pairs[0].from : groups_.member(group, (distance - 1) % groups_.size(group));
-    all.hands_out = alone(&Pair::to) ? all.pairs[0].to : groups_.member(other, (distance - 1) % groups_.size(other));
-    return all;
+  /// `pairs`: null, or who has something for whom.
+  Traffic(const Groups& groups, const Pairs* pairs, Rank rank, bool leaves)
+      : groups_(groups), rank_(rank), group_(groups.group_of(rank)), leaves_(leaves), all_(pairs == nullptr) {
+    if (pairs != nullptr) sort_by_distance(*pairs);
   }
 
- private:
+  /// By distance, which both ends of a freight count alike.
   template <class Visit>
-  void for_each_to(Rank from, Rank group, const Visit& visit) const {
-    if (pairs_ == nullptr) {
-      for (Rank i = 0; i < groups_.size(group); ++i) visit(groups_.member(group, i));
+  void for_each_freight(const Visit& visit) const {
+    if (!all_) {
+      for (const auto& [distance, pairs] : at_distance_) visit(freight(distance, &pairs));
       return;
     }
-    for (const Rank to : pairs_->to(from))
-      if (groups_.group_of(to) == group) visit(to);
+    for (Rank distance = 1; distance < groups_.groups(); ++distance) visit(freight(distance, nullptr));
+  }
+  /// By sender, then receiver; `own`: only those of this rank.
+  template <class Visit>
+  void for_each_pair(const Freight& freight, bool own, const Visit& visit) const {
+    if (freight.pairs != nullptr) {
+      for (const Pair& pair : *freight.pairs)
+        if (!own || near(pair) == rank_) visit(pair);
+      return;
+    }
+    for_each_member(freight.source, own && leaves_, [&](Rank from) {
+      for_each_member(freight.target, own && !leaves_, [&](Rank to) { visit(Pair{from, to}); });
+    });
+  }
+  Rank near(const Pair& pair) const { return leaves_ ? pair.from : pair.to; }
+  Rank far(const Pair& pair) const { return leaves_ ? pair.to : pair.from; }
+
+ private:
+  void sort_by_distance(const Pairs& pairs) {
+    for_each_member(group_, false, [&](Rank member) {
+      for (const Rank other : leaves_ ? pairs.to(member) : pairs.from(member)) {
+        const Rank away = groups_.group_of(other) - group_, distance = leaves_ ? away : -away;
+        if (away != 0)
+          at_distance_[distance < 0 ? distance + groups_.groups() : distance].push_back(leaves_ ? Pair{member, other}
+                                                                                                : Pair{other, member});
+      }
+    });
+    for (auto& [distance, all] : at_distance_)
+      std::ranges::sort(all, {}, [](const Pair& pair) { return std::pair(pair.from, pair.to); });
+  }
+  template <class Visit>
+  void for_each_member(Rank group, bool only_this, const Visit& visit) const {
+    if (only_this) return visit(rank_);
+    for (Rank i = 0; i < groups_.size(group); ++i) visit(groups_.member(group, i));
+  }
+  Freight freight(Rank distance, const std::vector<Pair>* pairs) const {
+    const Rank n = groups_.groups(), other = (group_ + (leaves_ ? distance : n - distance)) % n;
+    Freight freight{leaves_ ? group_ : other, leaves_ ? other : group_, pairs};
+    const auto carrier = [&](Rank group, Rank Pair::*end) {
+      const Rank size = groups_.size(group);
+      const auto same = [&](const Pair& pair) { return pair.*end == pairs->front().*end; };
+      return pairs != nullptr && std::ranges::all_of(*pairs, same) ? pairs->front().*end
+                                                                   : groups_.member(group, (distance - 1) % size);
+    };
+    const Rank count = pairs != nullptr ? static_cast<Rank>(pairs->size())
+                                        : groups_.size(freight.source) * groups_.size(freight.target);
+    if (count < 2) return freight;
+    freight.collects = carrier(freight.source, &Pair::from);
+    freight.hands_out = carrier(freight.target, &Pair::to);
+    return freight;
   }
 
   const Groups& groups_;
-  const Pairs* pairs_;
+  Rank rank_, group_;
+  bool leaves_, all_;
+  std::map<Rank, std::vector<Pair>> at_distance_;
 };
 
 using ByPeer = std::map<Rank, Runs>;
@@ -85,38 +117,30 @@ struct Steps {
 
 Run block(Buffer buffer, Rank rank) { return {buffer, rank, 1}; }
 
-void send_away(const Exchange& exchange, Rank group, Rank rank, Steps& steps) {
-  for (Rank distance = 1; distance < exchange.groups(); ++distance) {
-    const Freight freight = exchange.freight(group, distance);
-    for (const auto& [from, to] : freight.pairs) {
-      const bool own = from == rank;
-      if (!freight.is_carried() || freight.collects == rank) {
-        if (!own && !freight.is_carried()) continue;
-        const Run run = own ? block(Buffer::input, to) : steps.new_slot();
-        if (!own) steps.receives[0][from].push_back(run);
-        steps.sends[1][freight.is_carried() ? freight.hands_out : to].push_back(run);
-      } else if (own) {
-        steps.sends[0][freight.collects].push_back(block(Buffer::input, to));
+/// What leaves is handed to its carrier in the first step and goes in the second; what comes in does the same the other
+/// way about, in the second step and the third.
+void pass(const Groups& groups, const Pairs* pairs, Rank rank, bool leaves, Steps& steps) {
+  const Traffic traffic(groups, pairs, rank, leaves);
+  const Buffer own = leaves ? Buffer::input : Buffer::output;
+  ByPeer& between = leaves ? steps.sends[1] : steps.receives[1];
+  ByPeer& with_carrier = leaves ? steps.sends[0] : steps.receives[2];
+  ByPeer& as_carrier = leaves ? steps.receives[0] : steps.sends[2];
+  traffic.for_each_freight([&](const Freight& freight) {
+    const Rank carrier = leaves ? freight.collects : freight.hands_out;
+    const Rank beyond = leaves ? freight.hands_out : freight.collects;
+    traffic.for_each_pair(freight, carrier != rank, [&](const Pair& pair) {
+      if (!freight.is_carried()) {
+        between[traffic.far(pair)].push_back(block(own, traffic.far(pair)));
+      } else if (carrier != rank) {
+        with_carrier[carrier].push_back(block(own, traffic.far(pair)));
+      } else {
+        const bool is_own = traffic.near(pair) == rank;
+        const Run run = is_own ? block(own, traffic.far(pair)) : steps.new_slot();
+        if (!is_own) as_carrier[traffic.near(pair)].push_back(run);
+        between[beyond].push_back(run);
       }
-    }
-  }
-}
-
-void get_from_afar(const Exchange& exchange, Rank group, Rank rank, Steps& steps) {
-  for (Rank distance = 1; distance < exchange.groups(); ++distance) {
-    const Freight freight = exchange.freight(exchange.group_at(group, -distance), distance);
-    for (const auto& [from, to] : freight.pairs) {
-      const bool own = to == rank;
-      if (!freight.is_carried() || freight.hands_out == rank) {
-        if (!own && !freight.is_carried()) continue;
-        const Run run = own ? block(Buffer::output, from) : steps.new_slot();
-        if (!own) steps.sends[2][to].push_back(run);
-        steps.receives[1][freight.is_carried() ? freight.collects : from].push_back(run);
-      } else if (own) {
-        steps.receives[2][freight.hands_out].push_back(block(Buffer::output, from));
-      }
-    }
-  }
+    });
+  });
 }
 
 std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
@@ -125,18 +149,19 @@ std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptio
 
 Program node_pairs(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   const std::shared_ptr<const Groups> groups = groups_of(shape, options);
-  const Exchange exchange(*groups, options.pairs.get());
+  const Pairs* const pairs = options.pairs.get();
+  const auto has = [&](Rank from, Rank to) { return pairs == nullptr || pairs->has(from, to); };
   const Rank group = groups->group_of(rank);
   Steps steps;
   for (Rank i = 0; i < groups->size(group); ++i) {
     const Rank other = groups->member(group, i);
-    if (other != rank && exchange.has(rank, other)) steps.sends[0][other].push_back(block(Buffer::input, other));
-    if (other != rank && exchange.has(other, rank)) steps.receives[0][other].push_back(block(Buffer::output, other));
+    if (other != rank && has(rank, other)) steps.sends[0][other].push_back(block(Buffer::input, other));
+    if (other != rank && has(other, rank)) steps.receives[0][other].push_back(block(Buffer::output, other));
   }
-  send_away(exchange, group, rank, steps);
-  get_from_afar(exchange, group, rank, steps);
+  pass(*groups, pairs, rank, true, steps);
+  pass(*groups, pairs, rank, false, steps);
   ProgramBuilder program(shape, rank);
-  if (exchange.has(rank, rank)) program.copy({block(Buffer::input, rank)}, {block(Buffer::output, rank)});
+  if (has(rank, rank)) program.copy({block(Buffer::input, rank)}, {block(Buffer::output, rank)});
   const Step before = groups->largest() > 1 ? 1 : 0;  // alone, nobody has a first step
   for (const Step step : {0, 1, 2}) {
     program.step(step + before);
@@ -148,14 +173,12 @@ Program node_pairs(const Shape& shape, Rank rank, const AlgorithmOptions& option
 
 Step steps(const Shape& shape, const AlgorithmOptions& options) {
   const std::shared_ptr<const Groups> groups = groups_of(shape, options);
-  if (groups->groups() == 1 || groups->largest() == 1) return shape.ranks > 1 ? 1 : 0;
+  if (is_one_level(*groups)) return shape.ranks > 1 ? 1 : 0;
   return 3;
 }
 
 std::string describe(const Shape& shape, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
-  return groups->equal() ? fmt::format("group={}", groups->largest())
-                         : fmt::format("groups={} up-to={}", groups->groups(), groups->largest());
+  return sizes_of_groups(*groups_of(shape, options));
 }
 
 // Means over the ranks, as if groups were equal.
@@ -169,12 +192,7 @@ Counted counted(const Shape& shape, const AlgorithmOptions& options) {
           .shards_between = away};
 }
 
-// Where nobody shares a group, or all do, it is what linear is.
-std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOptions& given) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, given);
-  if (groups->groups() == 1 || groups->largest() == 1) return {};
-  return {given};
-}
+bool is_linear(const Shape& shape, const AlgorithmOptions& options) { return is_one_level(*groups_of(shape, options)); }
 
 }  // namespace
 
@@ -190,7 +208,7 @@ Algorithm node_pairs_algorithm() {
       .steps = steps,
       .describe = describe,
       .properties = properties_of_alltoall,
-      .variants = variants,
+      .repeats = is_linear,
       .counted = counted,
       .aggregates = true,
   };

@@ -211,12 +211,12 @@ Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
 std::string describe(const Shape& shape, const AlgorithmOptions& options) {
   const std::shared_ptr<const Groups> groups = groups_of(shape, options);
   const Radices radices = radices_of(*groups, options);
-  const std::string sizes = groups->equal() ? fmt::format("group={}", groups->largest())
-                                            : fmt::format("groups={} up-to={}", groups->groups(), groups->largest());
-  return fmt::format("{} intra_radix={} inter_radix={}", sizes, radices.intra, radices.inter);
+  return fmt::format("{} intra_radix={} inter_radix={}", sizes_of_groups(*groups), radices.intra, radices.inter);
 }
 
-// All variants share the groups. Where there is only one group, or nobody shares one, tra is the same and simpler.
+bool is_tra(const Shape& shape, const AlgorithmOptions& options) { return is_one_level(*groups_of(shape, options)); }
+
+// All variants share the groups.
 std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOptions& given) {
   AlgorithmOptions with_groups = given;
   with_groups.groups = groups_of(shape, given);
@@ -268,6 +268,7 @@ Algorithm tra2_algorithm() {
       .describe = describe,
       .properties = properties_of_alltoall,
       .variants = variants,
+      .repeats = is_tra,
       .counted = counted,
       .aggregates = true,
   };

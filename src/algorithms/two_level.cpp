@@ -69,8 +69,7 @@ Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) 
 
 std::string description(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = groups_of(shape, options);
-  std::string text = groups->equal() ? fmt::format("group={}", groups->largest())
-                                     : fmt::format("groups={} up-to={}", groups->groups(), groups->largest());
+  std::string text = sizes_of_groups(*groups);
   if (hands_out(shape.collective)) return text;
   text += fmt::format(" leaders={}", leaders_of(*groups, options).classes());
   if (!of_vector(shape.collective) && slices_of(shape, options) > 1)

@@ -155,9 +155,12 @@ struct Chooser::State {
     if (known) return *known;
     auto made = std::make_unique<std::vector<Variant>>();
     for (const Algorithm& algorithm : algorithms()) {
+      const Rank ranks = terrain.nodes->ranks();
+      const AlgorithmOptions given = given_for(collective);
+      const Shape shape{collective, ranks, 1, 0};
       if (!serves(algorithm, collective)) continue;
-      for (Variant& variant : variants_of(algorithm, collective, given_for(collective), terrain.nodes->ranks()))
-        made->push_back(std::move(variant));
+      if (algorithm.repeats && algorithm.refusal(shape, given).empty() && algorithm.repeats(shape, given)) continue;
+      for (Variant& variant : variants_of(algorithm, collective, given, ranks)) made->push_back(std::move(variant));
     }
     return *(known = std::move(made));
   }
@@ -171,7 +174,6 @@ struct Chooser::State {
     if (!wanted.dimensions.empty()) given.dimensions = wanted.dimensions;
     given.values.set(wanted.values);
     std::vector<Variant> found = variants_of(algorithm, collective, given, terrain.nodes->ranks());
-    if (found.empty()) found.push_back(variant_of(algorithm, collective, given, terrain.nodes->ranks()));
     named.push_back({&algorithm, collective, wanted, std::move(found)});
     return named.back().variants;
   }
