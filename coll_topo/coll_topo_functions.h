@@ -45,4 +45,35 @@
     }
 #define MCA_COLL_TOPO_LIST(...) __VA_ARGS__
 
+/* In place it is the receive count that is handed on, as by the blocking calls; neighbours have no such thing. */
+#define MCA_COLL_TOPO_SENT(count, dtype)                                     \
+    (mca_coll_topo_count_t)(MPI_IN_PLACE == a->sbuf ? a->rcount : a->count), \
+        MPI_IN_PLACE == a->sbuf ? a->rdtype : a->dtype
+
+/* Rows of several functions: blocks of one count each way, of counts and places, and of types of their own. */
+#define MCA_COLL_TOPO_EXCHANGE(name, COLLECTIVE)                                                             \
+    MCA_COLL_TOPO_FUNCTION(                                                                                  \
+        name, COLLECTIVE,                                                                                    \
+        (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf, .rcount = (size_t) rcount, \
+         .rdtype = rdtype),                                                                                  \
+        (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,                \
+         mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype),                                             \
+        (a->sbuf, MCA_COLL_TOPO_SENT(scount, sdtype), a->rbuf, (mca_coll_topo_count_t) a->rcount, a->rdtype))
+#define MCA_COLL_TOPO_SPREAD(name, COLLECTIVE)                                                        \
+    MCA_COLL_TOPO_FUNCTION(                                                                           \
+        name, COLLECTIVE,                                                                             \
+        (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf, .rcounts = rcounts, \
+         .rdispls = displs, .rdtype = rdtype),                                                        \
+        (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,         \
+         mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype),     \
+        (a->sbuf, (mca_coll_topo_count_t) a->scount, a->sdtype, a->rbuf, a->rcounts, a->rdispls, a->rdtype))
+#define MCA_COLL_TOPO_EXCHANGE_V(name, COLLECTIVE)                                                                  \
+    MCA_COLL_TOPO_FUNCTION(                                                                                         \
+        name, COLLECTIVE,                                                                                           \
+        (.sbuf = sbuf, .scounts = scounts, .sdispls = sdispls, .sdtype = sdtype, .rbuf = rbuf, .rcounts = rcounts,  \
+         .rdispls = rdispls, .rdtype = rdtype),                                                                     \
+        (const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t sdispls, ompi_datatype_t *sdtype, \
+         void *rbuf, mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t rdispls, ompi_datatype_t *rdtype),      \
+        (a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf, a->rcounts, a->rdispls, a->rdtype))
+
 #endif

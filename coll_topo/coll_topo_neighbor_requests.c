@@ -71,31 +71,10 @@ static int mca_coll_topo_describe_neighbor_alltoallw(mca_coll_topo_request_t *re
         (mca_coll_topo_vector_t){.buf = a->rbuf, .counts = a->rcounts, .byte_displs = a->rbytes, .dtypes = a->rdtypes});
 }
 
-#define MCA_COLL_TOPO_EQUAL_ITEMS(name)                                                                          \
-    MCA_COLL_TOPO_FUNCTION(name, COLLTOPO_NEIGHBORHOOD,                                                          \
-                           (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf,             \
-                            .rcount = (size_t) rcount, .rdtype = rdtype),                                        \
-                           (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf, \
-                            mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype),                              \
-                           (a->sbuf, (mca_coll_topo_count_t) a->scount, a->sdtype, a->rbuf,                      \
-                            (mca_coll_topo_count_t) a->rcount, a->rdtype))
-MCA_COLL_TOPO_EQUAL_ITEMS(neighbor_allgather)
-MCA_COLL_TOPO_EQUAL_ITEMS(neighbor_alltoall)
-
-MCA_COLL_TOPO_FUNCTION(neighbor_allgatherv, COLLTOPO_NEIGHBORHOOD,
-                       (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf, .rcounts = rcounts,
-                        .rdispls = displs, .rdtype = rdtype),
-                       (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
-                        mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype),
-                       (a->sbuf, (mca_coll_topo_count_t) a->scount, a->sdtype, a->rbuf, a->rcounts, a->rdispls,
-                        a->rdtype))
-MCA_COLL_TOPO_FUNCTION(neighbor_alltoallv, COLLTOPO_NEIGHBORHOOD,
-                       (.sbuf = sbuf, .scounts = scounts, .sdispls = sdispls, .sdtype = sdtype, .rbuf = rbuf,
-                        .rcounts = rcounts, .rdispls = rdispls, .rdtype = rdtype),
-                       (const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t sdispls,
-                        ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_counts_t rcounts,
-                        mca_coll_topo_displs_t rdispls, ompi_datatype_t *rdtype),
-                       (a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf, a->rcounts, a->rdispls, a->rdtype))
+MCA_COLL_TOPO_EXCHANGE(neighbor_allgather, COLLTOPO_NEIGHBORHOOD)
+MCA_COLL_TOPO_EXCHANGE(neighbor_alltoall, COLLTOPO_NEIGHBORHOOD)
+MCA_COLL_TOPO_SPREAD(neighbor_allgatherv, COLLTOPO_NEIGHBORHOOD)
+MCA_COLL_TOPO_EXCHANGE_V(neighbor_alltoallv, COLLTOPO_NEIGHBORHOOD)
 MCA_COLL_TOPO_FUNCTION(neighbor_alltoallw, COLLTOPO_NEIGHBORHOOD,
                        (.sbuf = sbuf, .scounts = scounts, .sbytes = sdispls, .sdtypes = sdtypes, .rbuf = rbuf,
                         .rcounts = rcounts, .rbytes = rdispls, .rdtypes = rdtypes),

@@ -152,19 +152,6 @@ static int mca_coll_topo_describe_reduce_scatter(mca_coll_topo_request_t *reques
                                             request->counts[request->topo->rank]);
 }
 
-/* In place it is the receive count that is handed on, as by the blocking calls. */
-#define MCA_COLL_TOPO_SENT(count, dtype)                                     \
-    (mca_coll_topo_count_t)(MPI_IN_PLACE == a->sbuf ? a->rcount : a->count), \
-        MPI_IN_PLACE == a->sbuf ? a->rdtype : a->dtype
-
-#define MCA_COLL_TOPO_EXCHANGE(name, COLLECTIVE)                                                             \
-    MCA_COLL_TOPO_FUNCTION(                                                                                  \
-        name, COLLECTIVE,                                                                                    \
-        (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf, .rcount = (size_t) rcount, \
-         .rdtype = rdtype),                                                                                  \
-        (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,                \
-         mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype),                                             \
-        (a->sbuf, MCA_COLL_TOPO_SENT(scount, sdtype), a->rbuf, (mca_coll_topo_count_t) a->rcount, a->rdtype))
 MCA_COLL_TOPO_EXCHANGE(alltoall, COLLTOPO_ALLTOALL)
 MCA_COLL_TOPO_EXCHANGE(allgather, COLLTOPO_ALLGATHER)
 

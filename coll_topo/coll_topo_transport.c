@@ -3,7 +3,8 @@
  *
  * Every collective has the tag that Open MPI gives its blocking form. Messages of one pair and tag keep their order, so
  * calls that follow each other, whether served here or by the former functions, cannot take each other's messages;
- * lanes share it. */
+ * lanes share it. Open MPI's tags for neighbours are too far down: UCX keeps 24 bits of a tag, of which the lowest are
+ * those of calls that do not block. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
@@ -35,7 +36,7 @@ static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
     [COLLTOPO_SCATTERV] = MCA_COLL_BASE_TAG_SCATTERV,
     [COLLTOPO_ALLTOALLV] = MCA_COLL_BASE_TAG_ALLTOALLV,
     [COLLTOPO_ALLTOALLW] = MCA_COLL_BASE_TAG_ALLTOALLW,
-    [COLLTOPO_NEIGHBORHOOD] = MCA_COLL_BASE_TAG_NEIGHBOR_END,
+    [COLLTOPO_NEIGHBORHOOD] = MCA_COLL_BASE_TAG_ALLTOALLW,
 };
 
 /* That of a call that blocks by its collective; a call that does not brings its own, which is negative as all are that

@@ -202,13 +202,8 @@ static int mca_coll_topo_describe_scatterv(mca_coll_topo_request_t *request, con
                                          1);
 }
 
-MCA_COLL_TOPO_FUNCTION(allgatherv, COLLTOPO_ALLGATHERV,
-                       (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf, .rcounts = rcounts,
-                        .rdispls = displs, .rdtype = rdtype),
-                       (const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
-                        mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype),
-                       (a->sbuf, (mca_coll_topo_count_t) a->scount, a->sdtype, a->rbuf, a->rcounts, a->rdispls,
-                        a->rdtype))
+MCA_COLL_TOPO_SPREAD(allgatherv, COLLTOPO_ALLGATHERV)
+MCA_COLL_TOPO_EXCHANGE_V(alltoallv, COLLTOPO_ALLTOALLV)
 MCA_COLL_TOPO_FUNCTION(gatherv, COLLTOPO_GATHERV,
                        (.sbuf = sbuf, .scount = (size_t) scount, .sdtype = sdtype, .rbuf = rbuf, .rcounts = rcounts,
                         .rdispls = displs, .rdtype = rdtype, .root = root),
@@ -225,13 +220,6 @@ MCA_COLL_TOPO_FUNCTION(scatterv, COLLTOPO_SCATTERV,
                         int root),
                        (a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf, (mca_coll_topo_count_t) a->rcount,
                         a->rdtype, a->root))
-MCA_COLL_TOPO_FUNCTION(alltoallv, COLLTOPO_ALLTOALLV,
-                       (.sbuf = sbuf, .scounts = scounts, .sdispls = sdispls, .sdtype = sdtype, .rbuf = rbuf,
-                        .rcounts = rcounts, .rdispls = rdispls, .rdtype = rdtype),
-                       (const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t sdispls,
-                        ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_counts_t rcounts,
-                        mca_coll_topo_displs_t rdispls, ompi_datatype_t *rdtype),
-                       (a->sbuf, a->scounts, a->sdispls, a->sdtype, a->rbuf, a->rcounts, a->rdispls, a->rdtype))
 MCA_COLL_TOPO_FUNCTION(alltoallw, COLLTOPO_ALLTOALLW,
                        (.sbuf = sbuf, .scounts = scounts, .sdispls = sdispls, .sdtypes = sdtypes, .rbuf = rbuf,
                         .rcounts = rcounts, .rdispls = rdispls, .rdtypes = rdtypes),

@@ -7,14 +7,12 @@
 #include <unordered_map>
 #include <vector>
 
-#include "colltopo/aggregation.h"
 #include "colltopo/arena.h"
 #include "colltopo/colltopo.h"
-#include "colltopo/execution.h"
+#include "comm/aggregated_run.h"
 #include "comm/counters.h"
 #include "comm/plan_cache.h"
 #include "comm/selector.h"
-#include "transport/callbacks.h"
 
 namespace colltopo {
 
@@ -23,13 +21,17 @@ bool aggregates(Collective collective, const Decision& decision);
 
 class AggregatedCalls {
  public:
-  AggregatedCalls(Rank rank, Rank ranks, const colltopo_callbacks& callbacks);
+  AggregatedCalls(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
+      : rank_(rank), ranks_(ranks), run_(rank, ranks, callbacks) {}
 
   /// Who may have blocks for whom in neighbourhood calls.
   void set_pairs(std::shared_ptr<const Pairs> pairs) { pairs_ = std::move(pairs); }
   /// COLLTOPO_SUCCESS or an error code of a callback.
   int run(Collective collective, const colltopo_call& call, const Decision& decision, const Selector& selector,
           Arena& arena);
+  /// What runs calls of these sizes.
+  AggregatedCall call_for(Collective collective, const colltopo_call& call, const Decision& decision,
+                          const Selector& selector);
   std::size_t memory_bytes() const;
 
  private:
@@ -40,20 +42,15 @@ class AggregatedCalls {
     std::array<unsigned long long, k_fixed_counters> per_run{};
   };
   Made& made_for(Collective collective, const Decision& decision, std::size_t limit);
-  /// The blocks above the limit; null: this rank has none.
+  AggregatedCall call_of(Collective collective, const colltopo_call& call, const Made& made, const Decision& decision,
+                         const Selector& selector);
   std::shared_ptr<const Bound> large_blocks(const UnevenShards& shards, std::size_t limit, const Manner& manner);
-  int run_both(const Bound* large, Arena::Block& memory, const Call& call, const UnevenShards& shards, Made& made);
-  void count(Collective collective, const colltopo_call& call, const Bound* large, const Selector& selector,
-             Made& made) const;
 
   Rank rank_, ranks_;
-  colltopo_callbacks callbacks_;
-  CallbackTransport rounds_, direct_;
   std::shared_ptr<const Pairs> pairs_;
   std::unordered_map<PlanKey, std::unique_ptr<Made>, PlanKeyHash> made_;
   std::vector<std::size_t> input_bytes_, output_bytes_;  // of the blocks above the limit
-  Aggregation aggregation_;
-  Execution execution_;
+  AggregatedRun run_;
 };
 
 }  // namespace colltopo

@@ -256,7 +256,7 @@ inline int Comm::run_ready(Collective collective, const colltopo_call& call, Rea
   transport_.serve(collective);
   Transport& transport = ready.on_lanes ? static_cast<Transport&>(*lanes_.transport()) : transport_;
   const int code = ready.is_small ? execution_.run(*ready.bound, transport, small_.data(), bound)
-                                  : run_with_memory(transport, bound, ready);
+                                  : run_with_memory(transport, collective, call, ready);
   if (code != 0 && ready.is_small) [[unlikely]]
     replace_small();
   ready.tally.ran();
@@ -273,9 +273,9 @@ void Comm::replace_small() {
   small_ = Arena::Block(k_small);
 }
 
-int Comm::run_with_memory(Transport& transport, const Call& call, Ready& ready) {
+int Comm::run_with_memory(Transport& transport, Collective collective, const colltopo_call& call, Ready& ready) {
   Arena::Block memory = arena_.lease(ready.memory_bytes());
-  Call bound = call;
+  Call bound = ready.buffers_of(call);
   if (ready.copied_bytes > 0) ready.set_aside(bound, memory.data());
   const int code = execution_.run(*ready.bound, transport, memory.data(), bound);
   if (code != 0 && execution_.gave_up())
@@ -283,6 +283,7 @@ int Comm::run_with_memory(Transport& transport, const Call& call, Ready& ready) 
   else
     arena_.give_back(std::move(memory));
   if (ready.on_lanes && code == 0) lanes_.transport()->settle();
+  if (ready.has_traffic && code == 0) follow_traffic(collective, call);
   return code;
 }
 

@@ -18,6 +18,7 @@
 #include "comm/guard.h"
 #include "comm/operation.h"
 #include "comm/plan_cache.h"
+#include "comm/replanner.h"
 #include "comm/selector.h"
 #include "comm/settings.h"
 #include "comm/turns.h"
@@ -44,6 +45,10 @@ class Comm {
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
   void passed_on() noexcept { fallbacks_.increase(); }
+  Rank rank() const noexcept { return rank_; }
+  Rank ranks() const noexcept { return ranks_; }
+  /// [rank]
+  const std::vector<int>& node_of() const noexcept { return selector_.node_of(); }
 
   /// An operation for such calls: COLLTOPO_SUCCESS, COLLTOPO_DECLINED or, unless it may communicate, COLLTOPO_UNKNOWN
   /// for a call unlike those of late. In a turn, or alone.
@@ -114,7 +119,7 @@ class Comm {
   void make_room(Ready& ready);
   void forget_oldest(Form form);
   bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
-  void say_no_rounds(Collective collective, const Decision& decision);
+  std::shared_ptr<Ready> ready_by_rounds(Collective collective, const colltopo_call& call, const Decision& decision);
   bool was_decided(Collective collective, const colltopo_call& call) noexcept;
   bool find_operation(Collective collective, const colltopo_call& call, std::shared_ptr<Ready>* found) noexcept;
   void note_operation(Collective collective, const colltopo_call& call, const std::shared_ptr<Ready>& made);
@@ -130,7 +135,9 @@ class Comm {
   int run_in_trial(Collective collective, const colltopo_call& call, Ready* made);
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
   void replace_small();
-  int run_with_memory(Transport& transport, const Call& call, Ready& ready);
+  int run_with_memory(Transport& transport, Collective collective, const colltopo_call& call, Ready& ready);
+  bool has_traffic(Collective collective, const Decision& decision, Form form);
+  void follow_traffic(Collective collective, const colltopo_call& call);
   void count(Collective collective, Ready& ready, const colltopo_call& call, Form form) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
   void say_operation(const Operation& operation, const colltopo_call& call) const;
@@ -154,6 +161,7 @@ class Comm {
   Guard guard_;
   CommLanes lanes_;
   AggregatedCalls aggregated_;
+  std::unique_ptr<Replanner> replanner_;          // of the first file that has traffic to follow
   std::optional<std::vector<int>> destinations_;  // none: all ranks
   bool knows_pairs_ = false;
   Watch watch_;
@@ -171,7 +179,6 @@ class Comm {
   std::atomic_flag recent_operations_lock_ = ATOMIC_FLAG_INIT;
   std::array<std::array<Recent, k_recent>, k_calls> recent_operations_;
   std::size_t recent_operations_turn_ = 0;
-  bool said_no_rounds_ = false;
 };
 
 }  // namespace colltopo

@@ -41,10 +41,14 @@ void Comm::note_operation(Collective collective, const colltopo_call& call, cons
   std::swap(all[recent_operations_turn_++ % k_recent], noted);
 }
 
-void Comm::say_no_rounds(Collective collective, const Decision& decision) {
-  if (std::exchange(said_no_rounds_, true)) return;
-  voice_.say(1, fmt::format("{}: {} serves calls that block; others use {}", name(collective), decision.name,
-                            voice_.previous()));
+// Of one operation alone: what it has counted differs from run to run.
+std::shared_ptr<Ready> Comm::ready_by_rounds(Collective collective, const colltopo_call& call,
+                                             const Decision& decision) {
+  auto call_by_rounds =
+      std::make_shared<const AggregatedCall>(aggregated_.call_for(collective, call, decision, selector_));
+  auto made = std::make_shared<Ready>(nullptr, call_by_rounds->row);
+  made->aggregated = std::move(call_by_rounds);
+  return made;
 }
 
 int Comm::make(Collective collective, const colltopo_call& call, bool may_communicate,
@@ -55,13 +59,21 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   if (!is_known) {
     if (!may_communicate && !(turns_.empty() && was_decided(collective, call))) return COLLTOPO_UNKNOWN;
     const Decision* decision = decide(collective, call, Form::operation);
-    const Decision straight = Selector::straight();
-    if (decision != nullptr && aggregates(collective, *decision)) {
-      say_no_rounds(collective, *decision);
-      decision = call.previous_is_wrong != 0 ? &straight : nullptr;
+    const bool by_rounds = decision != nullptr && aggregates(collective, *decision);
+    if (by_rounds && collective == Collective::neighborhood && !knows_pairs_) {
+      if (!may_communicate) return COLLTOPO_UNKNOWN;
+      knows_pairs_ = true;
+      find_pairs();
     }
-    if (decision != nullptr) plan = ready(collective, call, *decision, Form::operation);
+    if (by_rounds)
+      plan = ready_by_rounds(collective, call, *decision);
+    else if (decision != nullptr)
+      plan = ready(collective, call, *decision, Form::operation);
     note_operation(collective, call, plan);
+  } else if (plan != nullptr && plan->aggregated != nullptr) {
+    auto own = std::make_shared<Ready>(nullptr, plan->aggregated->row);
+    own->aggregated = plan->aggregated;
+    plan = std::move(own);
   }
   if (plan == nullptr) {
     fallbacks_.increase();
@@ -75,6 +87,7 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
 }
 
 void Comm::say_operation(const Operation& operation, const colltopo_call& call) const {
+  if (operation.ready().aggregated != nullptr) return;  // what it sends is known when it is over
   say_call(operation.ready().bound->plan().program().shape().collective, call, operation.ready());
 }
 

@@ -26,6 +26,13 @@ Layout layout_of(const Shape& shape, const colltopo_call& call) {
                                 : Layout(shape, counts_of(call, shape.ranks), call.element_size);
 }
 
+Decision with_shares_in_force(const Decision& decision, const Replanner& replanner) {
+  Decision other = decision;
+  other.file = replanner.in_force();
+  if (replanner.taken() > 0) other.name += fmt::format(", shares {}", replanner.taken());
+  return other;
+}
+
 }  // namespace
 
 bool Comm::copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const {
@@ -110,7 +117,9 @@ bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Deci
 
 std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& call, const Decision& decision,
                                    Form form) {
-  Served& plan = served(collective, call, decision, form);
+  const bool has_traffic = this->has_traffic(collective, decision, form);
+  Served& plan = has_traffic ? served(collective, call, with_shares_in_force(decision, *replanner_), form)
+                             : served(collective, call, decision, form);
   const Request request = request_of(collective, call, form);
   const Manner manner = selector_.manner_of(decision, request);
   Binding binding;
@@ -146,7 +155,9 @@ std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& c
   made->ticks = Watch::ticks_of(request.bytes);
   if (made->one_buffer) join_buffers(plan, call, *made);
   count(collective, *made, call, form);
-  made->is_small = made->bound->arena_bytes() <= k_small && made->copied_bytes == 0 && !made->on_lanes;
+  made->has_traffic = has_traffic;
+  made->is_small =
+      made->bound->arena_bytes() <= k_small && made->copied_bytes == 0 && !made->on_lanes && !made->has_traffic;
   plan.ready.insert(plan.ready.begin(), std::move(made));
   return plan.ready.front();
 }

@@ -72,6 +72,7 @@ void Comm::forget_plans() {
   }
   turns_.forget();
   for (auto& plans : served_) plans.clear();
+  replanner_.reset();
   lanes_.forget();
 }
 

@@ -1,7 +1,10 @@
 #include "comm/operation.h"
 
 #include <cstring>
+#include <exception>
 #include <thread>
+
+#include "comm/comm.h"
 
 namespace colltopo {
 
@@ -16,10 +19,41 @@ void Ready::set_aside(Call& buffers, std::byte* memory) const noexcept {
 }
 
 void Operation::prepare(std::shared_ptr<Ready> ready) {
-  execution_.prepare(*ready->bound);
-  if (memory_.bytes() < ready->memory_bytes()) memory_ = Arena::Block(ready->memory_bytes());
+  const bool by_rounds = ready->aggregated != nullptr;
+  if (by_rounds && rounds_ == nullptr)
+    rounds_ = std::make_unique<AggregatedRun>(comm_.rank(), comm_.ranks(), callbacks_);
+  if (!by_rounds) execution_.prepare(*ready->bound);
+  const std::size_t bytes = by_rounds ? ready->aggregated->memory_bytes() : ready->memory_bytes();
+  if (memory_.bytes() < bytes) memory_ = Arena::Block(bytes);
   ready_ = std::move(ready);
 }
+
+bool Operation::begin_rounds(const colltopo_call& call, int tag) noexcept {
+  rounds_->serve_tag(tag);
+  not_begun_ = 0;
+  is_counted_ = false;
+  try {
+    rounds_->start(*ready_->aggregated, memory_.data(), call);
+  } catch (const std::exception&) {
+    not_begun_ = callbacks_.transport_error;
+    return true;
+  }
+  return progress_rounds();
+}
+
+// What a run has sent is known after it. One that is over may be looked at again.
+bool Operation::progress_rounds() noexcept {
+  if (not_begun_ != 0) return true;
+  if (!rounds_->progress()) return false;
+  if (std::exchange(is_counted_, true)) return true;
+  auto per_run = rounds_->counted(comm_.node_of());
+  per_run[static_cast<std::size_t>(Counter::operations)] = 1;
+  ready_->tally.bind(per_run);
+  ready_->tally.ran();
+  return true;
+}
+
+int Operation::rounds_status() const noexcept { return not_begun_ != 0 ? not_begun_ : rounds_->status(); }
 
 void Operation::end() noexcept {
   if (ready_ != nullptr && gave_up()) Arena::keep_for_ever(std::move(memory_));

@@ -10,6 +10,7 @@
 #include "colltopo/arena.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
+#include "comm/aggregated_run.h"
 #include "comm/counters.h"
 #include "transport/callbacks.h"
 
@@ -41,9 +42,11 @@ struct Ready {
   bool one_buffer = false;       // the caller gives one buffer, and the other lies in it
   bool output_in_input = false;  // at `offset` bytes, or the input in the output
   std::size_t offset = 0;
-  std::int32_t ticks = 1;  // until files are looked at again
-  bool on_lanes = false;   // by endpoints of our own
-  bool is_small = false;   // needs few bytes, and nothing else than to run
+  std::int32_t ticks = 1;                            // until files are looked at again
+  bool on_lanes = false;                             // by endpoints of our own
+  std::shared_ptr<const AggregatedCall> aggregated;  // in place of `bound`, of one operation alone
+  bool has_traffic = false;                          // that shares are to follow
+  bool is_small = false;                             // needs few bytes, and nothing else than to run
 
  private:
   std::size_t aligned_arena_bytes() const noexcept {
@@ -55,7 +58,9 @@ class Comm;
 
 class Operation {
  public:
-  Operation(Comm& comm, const colltopo_callbacks& callbacks) : comm_(comm), transport_(callbacks) {}
+  /// `callbacks` must outlive it.
+  Operation(Comm& comm, const colltopo_callbacks& callbacks)
+      : comm_(comm), transport_(callbacks), callbacks_(callbacks) {}
 
   Comm& comm() const noexcept { return comm_; }
 
@@ -63,6 +68,8 @@ class Operation {
   void prepare(std::shared_ptr<Ready> ready);
   /// The pointers of `call` must be good until the end; `tag` goes with its messages. True: it is over already.
   bool begin(const colltopo_call& call, int tag) noexcept {
+    if (ready_->aggregated != nullptr) [[unlikely]]
+      return begin_rounds(call, tag);
     Call buffers = ready_->buffers_of(call);
     if (ready_->copied_bytes > 0) ready_->set_aside(buffers, memory_.data());
     transport_.serve_tag(tag);
@@ -70,11 +77,11 @@ class Operation {
     return execution_.begin(*ready_->bound, transport_, memory_.data(), buffers);
   }
   /// Never blocks. True: it is over.
-  bool progress() noexcept { return execution_.progress(); }
+  bool progress() noexcept { return ready_->aggregated == nullptr ? execution_.progress() : progress_rounds(); }
   /// As of an execution.
-  Transport::Request awaited() const noexcept { return execution_.awaited(); }
-  int status() const noexcept { return execution_.status(); }
-  bool gave_up() const noexcept { return execution_.gave_up(); }
+  Transport::Request awaited() const noexcept { return ready_->aggregated == nullptr ? execution_.awaited() : nullptr; }
+  int status() const noexcept { return ready_->aggregated == nullptr ? execution_.status() : rounds_status(); }
+  bool gave_up() const noexcept { return ready_->aggregated == nullptr ? execution_.gave_up() : rounds_->gave_up(); }
   const Ready& ready() const noexcept { return *ready_; }
   /// Lets go of the plan, and of memory in which messages may still arrive.
   void end() noexcept;
@@ -83,11 +90,19 @@ class Operation {
   }
 
  private:
+  bool begin_rounds(const colltopo_call& call, int tag) noexcept;
+  bool progress_rounds() noexcept;
+  int rounds_status() const noexcept;
+
   Comm& comm_;
   CallbackTransport transport_;
   std::shared_ptr<Ready> ready_;
   Execution execution_;
   Arena::Block memory_;
+  const colltopo_callbacks& callbacks_;
+  std::unique_ptr<AggregatedRun> rounds_;  // of calls that pass blocks on
+  int not_begun_ = 0;                      // why not
+  bool is_counted_ = false;
 };
 
 /// A few instructions long.

@@ -125,6 +125,8 @@ std::shared_ptr<const LoadedProgram> ScheduleFiles::load(const std::string& path
     return nullptr;
   }
   loaded->pattern = pattern.of_all(steps, agreed);
+  loaded->path = path;
+  loaded->by_host = by_host;
   if (by_host) loaded->proof.keeps_rank_order = false;
   return programs_[key] = std::move(loaded);
 }

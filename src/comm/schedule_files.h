@@ -18,6 +18,8 @@ struct LoadedProgram {
   Proof proof;
   bool proved = false;  // the file has a proof
   StepPattern pattern;  // of all ranks
+  std::string path;
+  bool by_host = false;  // places of the schedule are not ranks
 };
 
 class ScheduleFiles {

@@ -108,12 +108,14 @@ class Selector : SelectorState {
   void decline_all() { declined_.fill(true); }
   bool declines(Collective collective) const { return declined_[index_of(collective)]; }
   bool declines_all() const;
-  /// Blocks of sizes of their own straight to their owners, where nothing else will do.
-  static Decision straight();
   /// Says once per collective why calls are left to the previous implementation.
   void decline_once(Collective collective, const std::string& line);
 
   const std::vector<int>& node_of() const { return node_of_; }
+  /// Of the ranks on the topology; empty where they have none.
+  const RankPlaces& places() const { return filed_.places(); }
+  /// Endpoints of our own, each with a route of its own; 0: none.
+  Lane lanes() const { return filed_.lanes(); }
   /// Bytes up to which a block goes by way of others where the decision's algorithm aggregates: the setting, or by the
   /// model.
   std::size_t aggregation_limit(const Decision& decision) const;

@@ -162,6 +162,10 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view n, std::string_view v) {
          s.aggregate_bytes = v == "auto" ? std::nullopt : std::optional(std::min(byte_count(n, v), k_most_aggregated));
        }},
+      {{"alltoallv_replan", "0",
+        "alltoallv, alltoallw and neighborhood by a schedule file with several routes: calls after which what was sent "
+        "is gathered, beside them, and shares of the routes are planned for it; 0: never"},
+       [](Settings& s, std::string_view n, std::string_view v) { s.replan = whole_number(n, v, 0, 1 << 30); }},
       {{"rules", "", "JSON file that says which algorithm serves which call (docs/rules.md); empty: the model decides"},
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},
       {{"watch", "2",

@@ -283,7 +283,8 @@ int main(int argc, char** argv) {
   Job job(&argc, &argv);
   const Element gaps = with_a_gap();
   std::vector<std::pair<std::string, std::string>> algorithms = {
-      {"ring", "linear"}, {"bruck", "pairwise"}, {"swing", "linear"}, {"bruck:radix=4", "pairwise"}};
+      {"ring", "linear"}, {"bruck", "pairwise"},    {"swing", "linear"},           {"bruck:radix=4", "pairwise"},
+      {"ring", "tra"},    {"ring", "tra2:group=2"}, {"ring", "node-pairs:group=2"}};
   if ((job.ranks & (job.ranks - 1)) == 0) algorithms.emplace_back("recursive-doubling", "linear");
   for (const auto& [gather, exchange] : algorithms) {
     MPI_Comm comm = with_settings(MPI_COMM_WORLD, forced(gather, exchange));

@@ -4,6 +4,9 @@
 
 #include <atomic>
 #include <fstream>
+#include <memory>
+#include <numeric>
+#include <thread>
 
 #include "colltopo/algorithms.h"
 #include "colltopo/chunking.h"
@@ -298,6 +301,128 @@ TEST(Uneven, counts_that_change_in_every_call_hold_no_more_memory_than_a_few) {
     }
     EXPECT_LE(colltopo_comm_memory(comm), before + 4096);
   });
+}
+
+/// An alltoallv, or its like, that does not block.
+class UnevenOperation {
+ public:
+  UnevenOperation(colltopo_comm* comm, int collective, const Traffic& traffic, int rank, int tag, std::mt19937& random)
+      : comm_(comm), collective_(collective), tag_(tag), exchange_(traffic, rank, random) {
+    blocks_ = {exchange_.input.bytes.data(), exchange_.input.at.data(), exchange_.output.bytes.data(),
+               exchange_.output.at.data()};
+    call_.input = exchange_.input.memory.data();
+    call_.output = exchange_.output.memory.data();
+    call_.blocks = &blocks_;
+    call_.element_size = 1;
+    turn_.context = this;
+    turn_.tag = tag;
+    turn_.body = [](void* context) {
+      auto& self = *static_cast<UnevenOperation*>(context);
+      self.code_ = self.make(1);
+    };
+  }
+  ~UnevenOperation() {
+    if (operation_ != nullptr) colltopo_release(operation_);
+  }
+  UnevenOperation(const UnevenOperation&) = delete;
+  UnevenOperation& operator=(const UnevenOperation&) = delete;
+
+  void start() {
+    code_ = make(0);
+    if (code_ != COLLTOPO_UNKNOWN) return;
+    colltopo_take_turn(comm_, &turn_);
+    colltopo_move_turns(comm_);
+  }
+  void start_again() {
+    std::ranges::fill(exchange_.output.memory, TestBlocks::k_gap);
+    is_over_ = colltopo_begin(operation_, &call_, tag_) != 0;
+  }
+  bool progress() {
+    if (code_ == COLLTOPO_UNKNOWN) colltopo_move_turns(comm_);
+    if (code_ == COLLTOPO_SUCCESS && !is_over_) is_over_ = colltopo_progress(operation_) != 0;
+    return is_over_ || (code_ != COLLTOPO_SUCCESS && code_ != COLLTOPO_UNKNOWN);
+  }
+  bool is_right() const {
+    return code_ == COLLTOPO_SUCCESS && colltopo_status(operation_) == 0 && exchange_.is_right();
+  }
+
+ private:
+  int make(int in_turn) {
+    const int code = colltopo_make(comm_, collective_, &call_, in_turn, &operation_);
+    if (code == COLLTOPO_SUCCESS) is_over_ = colltopo_begin(operation_, &call_, tag_) != 0;
+    return code;
+  }
+
+  colltopo_comm* comm_;
+  int collective_, tag_;
+  Exchange exchange_;
+  colltopo_blocks blocks_{};
+  colltopo_call call_{};
+  colltopo_operation* operation_ = nullptr;
+  colltopo_turn turn_{};
+  int code_ = COLLTOPO_UNKNOWN;
+  bool is_over_ = false;
+};
+
+void run_operations(int rank, int ranks, int collective, colltopo_comm* comm) {
+  std::vector<std::unique_ptr<UnevenOperation>> all;
+  std::mt19937 order(static_cast<unsigned>(rank));
+  const auto finish = [&] {
+    for (std::size_t left = all.size(); left > 0;) {
+      left = 0;
+      std::vector<std::size_t> turn(all.size());
+      std::iota(turn.begin(), turn.end(), std::size_t{0});
+      std::shuffle(turn.begin(), turn.end(), order);
+      for (const std::size_t i : turn) left += all[i]->progress() ? 0 : 1;
+      std::this_thread::yield();
+    }
+    for (const auto& one : all) ASSERT_TRUE(one->is_right()) << "rank " << rank << " of " << ranks;
+  };
+  unsigned seed = 0;
+  for (const Pattern pattern : k_patterns)
+    for (int again = 0; again < 2; ++again) {
+      std::mt19937 random = own_random(rank, ++seed);
+      // The first tags are those whose rounds would come near the tags of blocking calls.
+      const int tag = seed < 3 ? -(1 << 22) - 10 - static_cast<int>(seed) : -100 - static_cast<int>(seed);
+      all.push_back(std::make_unique<UnevenOperation>(comm, collective, traffic(ranks, pattern, (seed + 1) / 2), rank,
+                                                      tag, random));
+      all.back()->start();
+    }
+  finish();
+  for (int again = 0; again < 3; ++again) {
+    for (const auto& one : all) one->start_again();
+    std::mt19937 random = own_random(rank, 99);
+    Exchange between(traffic(ranks, Pattern::any, 99), rank, random);
+    const colltopo_blocks blocks = {between.input.bytes.data(), between.input.at.data(), between.output.bytes.data(),
+                                    between.output.at.data()};
+    colltopo_call call{};
+    call.input = between.input.memory.data();
+    call.output = between.output.memory.data();
+    call.blocks = &blocks;
+    call.element_size = 1;
+    ASSERT_EQ(colltopo_run(comm, collective, &call), COLLTOPO_SUCCESS);
+    ASSERT_TRUE(between.is_right());
+    finish();
+  }
+}
+
+TEST(Uneven, operations_pass_blocks_on_many_at_once_and_again_and_beside_blocking_calls) {
+  for (const int ranks : {2, 3, 5, 8}) {
+    for (const char* const limit : {"0", "100", "8K"}) {
+      for (const char* const algorithm : {"tra:radix=2", "tra2:group=2", "node-pairs:group=2"}) {
+        for (const int collective : {COLLTOPO_ALLTOALLV, COLLTOPO_ALLTOALLW, COLLTOPO_NEIGHBORHOOD}) {
+          Ranks all(ranks);
+          all.run([&](int rank, colltopo_comm* comm) {
+            for (const char* const call : {"alltoallv", "alltoallw", "neighborhood"})
+              ASSERT_EQ(colltopo_comm_set(comm, (std::string(call) + "_algorithm").c_str(), algorithm),
+                        COLLTOPO_SUCCESS);
+            ASSERT_EQ(colltopo_comm_set(comm, "aggregate_bytes", limit), COLLTOPO_SUCCESS);
+            run_operations(rank, ranks, collective, comm);
+          });
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
