@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from measures import SEND, goodput, lane_address, link_counters, reaches, routes_of, wait_until
-from sandbox import CANNOT, NETLAB, as_nobody, assert_same, need_a_nobody, netlab, picture, processes, start
+from sandbox import CANNOT, NETLAB, as_nobody, assert_same, in_time, need_a_nobody, netlab, picture, processes, start
 
 
 def nothing_is_left():
@@ -41,7 +41,7 @@ def killed_up_leaves_nothing():
         unfinished += rising.wait() != 0
         netlab("down", "--all")
         assert_same(before, picture())
-    assert unfinished >= 5, f"only {unfinished} of 12 were killed on their way"
+    in_time(unfinished >= 5, f"only {unfinished} of 12 were killed on their way")
     for number in (signal.SIGINT, signal.SIGTERM):
         rising = start_half("up", "torus:3x3x3")
         rising.send_signal(number)
@@ -73,7 +73,7 @@ def rates():
         for sender, receiver, rate in (("a", "b", 5e6), ("c", "b", 50e6), ("a", "c", 5e6)):
             measured = goodput(sender, receiver, lane_address("abc".index(receiver), 0))
             said = f"{shaper}: {sender} to {receiver}: {measured:.3g} bit/s of {rate:.3g}"
-            assert 0.9 < measured / (rate * payload) < 1.1, said
+            in_time(0.9 < measured / (rate * payload) < 1.1, said)
         netlab("down")
 
 
@@ -84,11 +84,13 @@ def order_is_kept():
     records = "s.sendall(bytes(16384), socket.MSG_EOR); s.sendall(bytes(40), socket.MSG_EOR)"
     mixed = SEND.replace("s.sendall(bytes(16384))", records)
     assert mixed.count("MSG_EOR") == 2
-    assert goodput("n0", "n1", "10.100.0.1", mixed) > 4e6
+    measured = goodput("n0", "n1", "10.100.0.1", mixed)
+    in_time(measured > 4e6, f"{measured:.3g} bit/s of 5e+06")
     counted = netlab("exec", "n0", "--", "nstat", "-asz", "TcpExtTCPSACKReorder", "TcpRetransSegs").stdout
     numbers = {line.split()[0]: int(line.split()[1]) for line in counted.splitlines() if line.startswith("Tcp")}
-    # One probe of the tail of the connection may be sent again.
-    assert numbers["TcpExtTCPSACKReorder"] == 0 and numbers["TcpRetransSegs"] <= 1, numbers
+    # One probe of the tail of the connection may be sent again; after a time without processors all that was under way is.
+    assert numbers["TcpExtTCPSACKReorder"] == 0, numbers
+    in_time(numbers["TcpRetransSegs"] <= 1, numbers)
     netlab("down")
 
 
@@ -107,8 +109,10 @@ def delays():
         "print(s.connect_ex(('10.100.0.2', 9)), time.monotonic() - begin)"
     )
     answer, seconds = netlab("exec", "n0", "--", "python3", "-c", code).stdout.split()
-    assert answer == "111" and 0.08 <= float(seconds) < 0.2, seconds
-    assert 0.85 < goodput("n0", "n1", "10.100.0.1") / (10e6 * 1460 / 1514) < 1.1
+    assert answer == "111" and 0.08 <= float(seconds), (answer, seconds)
+    in_time(float(seconds) < 0.2, f"{seconds} s to connect over two links with 20 ms each way")
+    measured = goodput("n0", "n1", "10.100.0.1")
+    in_time(0.85 < measured / (10e6 * 1460 / 1514) < 1.1, f"{measured:.3g} bit/s of 1e+07")
     netlab("cut", "n0", "n1")
     assert not reaches("n0", "10.100.0.1")
     netlab("cut", "n0", "n1", "--restore")

@@ -10,7 +10,7 @@ def link_counters():
     return json.loads(netlab("bytes", "--json").stdout)["links"]
 
 
-def wait_until(fact, what, seconds=10):
+def wait_until(fact, what, seconds=30):
     end = time.monotonic() + seconds
     while not fact():
         assert time.monotonic() < end, f"after {seconds} s still not so: {what}"
@@ -58,8 +58,8 @@ def lane_address(node, plane):
 
 
 def reaches(host, address):
-    """Whether a connection comes about (or is refused by the peer, which is an answer too) within a second."""
-    code = f"import socket; s = socket.socket(); s.settimeout(1); print(s.connect_ex(('{address}', 9)))"
+    """Whether a connection comes about (or is refused by the peer, which is an answer too) within three seconds."""
+    code = f"import socket; s = socket.socket(); s.settimeout(3); print(s.connect_ex(('{address}', 9)))"
     return netlab("exec", host, "--", "python3", "-c", code).stdout.strip() == "111"  # ECONNREFUSED
 
 
