@@ -89,7 +89,9 @@ int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn)
     if (OMPI_SUCCESS != rc) {
         return rc;
     }
-    rc = colltopo_make(collectives, request->kind->collective, &request->asked.call, in_turn, &request->operation);
+    rc = colltopo_make(collectives, request->kind->collective, &request->asked.call,
+                       (in_turn ? COLLTOPO_IN_TURN : 0) | (request->super.super.req_persistent ? COLLTOPO_AGAIN : 0),
+                       &request->operation);
     if (COLLTOPO_INVALID == rc) {
         return mca_coll_topo_error(rc);
     }

@@ -2,8 +2,9 @@
  *
  * They are in a list, which opal_progress looks at only while there is one: the function is registered with the first
  * of them, and unregistered at the first look that finds none. So a process that waits for one call after another does
- * not register anew for each, and one that does something else has it gone. One thread moves them on at a time; new
- * ones come in by a list of their own. */
+ * not register anew for each, and one that does something else has it gone. While lanes still hold what operations that
+ * are over have sent, it stays registered. One thread moves them on at a time; new ones come in by a list of their
+ * own. */
 #include "ompi_config.h"
 
 #include "coll_topo_kept.h"
@@ -20,6 +21,7 @@ static struct {
     /* Whoever does has these to himself. */
     mca_coll_topo_request_t *first;
     mca_coll_topo_request_t *cursor; /* where the next look begins */
+    const int *lingering;            /* set with the first registration */
 } mca_coll_topo_under_way;
 
 static int mca_coll_topo_look(void);
@@ -88,7 +90,8 @@ static __attribute__((noinline)) void mca_coll_topo_take_in(void)
     OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
     incoming = mca_coll_topo_under_way.incoming;
     mca_coll_topo_under_way.incoming = NULL;
-    if (NULL == incoming && NULL == mca_coll_topo_under_way.first && mca_coll_topo_under_way.is_registered) {
+    if (NULL == incoming && NULL == mca_coll_topo_under_way.first && 0 == *mca_coll_topo_under_way.lingering
+        && mca_coll_topo_under_way.is_registered) {
         (void) opal_progress_unregister(mca_coll_topo_look);
         mca_coll_topo_under_way.is_registered = false;
     }
@@ -147,6 +150,9 @@ static int mca_coll_topo_look(void)
     if (!mca_coll_topo_enter()) {
         return 0;
     }
+    if (OPAL_UNLIKELY(0 != *mca_coll_topo_under_way.lingering)) {
+        colltopo_move_lingering();
+    }
     if (OPAL_UNLIKELY(NULL != mca_coll_topo_under_way.incoming || NULL == mca_coll_topo_under_way.first)) {
         mca_coll_topo_take_in();
     }
@@ -174,6 +180,7 @@ void mca_coll_topo_send_off(mca_coll_topo_request_t *request)
     }
     if (OPAL_UNLIKELY(!mca_coll_topo_under_way.is_registered)) {
         mca_coll_topo_under_way.is_registered = true;
+        mca_coll_topo_under_way.lingering = colltopo_lingering();
         (void) opal_progress_register(mca_coll_topo_look);
     }
     OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);

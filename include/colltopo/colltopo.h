@@ -186,7 +186,7 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
 void colltopo_passed_on(colltopo_comm* comm);
 
 /* Calls that do not block: an operation is made for calls of one size, begun with the pointers of one, moved on until
- * it is over, and begun again or released. Any number may be under way. They go by the lent messages, never by lanes.
+ * it is over, and begun again or released. Any number may be under way.
  *
  * What a call unlike those of late needs before it can begin may take messages (ranks compare their settings, look up a
  * file): that is done in turns, one after the other in the order of the calls. A turn's body is run on a stack of its
@@ -211,10 +211,15 @@ int colltopo_turns_to_come(colltopo_comm* comm);
  */
 unsigned colltopo_turns_taken(const colltopo_comm* comm);
 
-/* In a turn, or elsewhere with `in_turn` 0: then COLLTOPO_UNKNOWN if the call would need one, or if others wait for
+/* How an operation is made. */
+enum {
+  COLLTOPO_IN_TURN = 1,
+  COLLTOPO_AGAIN = 2 /* to begin again and again with such a call, and the other ranks wait for it to be made */
+};
+/* In a turn (COLLTOPO_IN_TURN), or elsewhere: then COLLTOPO_UNKNOWN if the call would need one, or if others wait for
  * theirs. COLLTOPO_SUCCESS and an operation, COLLTOPO_DECLINED (on all ranks), or COLLTOPO_INVALID. Of `call`, pointers
  * are not looked at. */
-int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int in_turn,
+int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int how,
                   colltopo_operation** operation);
 /* `tag`: in place of the collective's number for the callbacks, the same on all ranks and unlike that of any other
  * operation under way. All that the call points to, reduce_context too, must stay until the operation is over, of
@@ -230,6 +235,11 @@ int colltopo_status(const colltopo_operation* operation);
 /* Whether messages were given up after an error, which may still arrive in the call's buffers. */
 int colltopo_gave_up(const colltopo_operation* operation);
 void colltopo_release(colltopo_operation* operation);
+/* Operations by lanes of our own (transport ucx) may be over before all that they have sent is out. While the number
+ * behind the pointer, which holds for ever, is not 0, somebody has to call colltopo_move_lingering now and then: it
+ * moves on what is left, and never waits. */
+const int* colltopo_lingering(void);
+void colltopo_move_lingering(void);
 
 /* For bodies of turns, and callbacks that colltopo calls (locality, host_names); collective. The smallest of all ranks'
  * values; and every rank's number, of which this rank's is filled in. 0 or an error code. */

@@ -4,6 +4,7 @@
 
 #include "colltopo/colltopo.h"
 #include "comm/comm.h"
+#include "transport/lingering.h"
 
 struct colltopo_comm {
   colltopo_comm(int rank, int ranks, const colltopo_callbacks& callbacks) : comm(rank, ranks, callbacks) {}
@@ -118,11 +119,12 @@ void colltopo_move_turns(colltopo_comm* comm) { comm->comm.turns().move(); }
 int colltopo_turns_to_come(colltopo_comm* comm) { return comm->comm.turns().empty() ? 0 : 1; }
 unsigned colltopo_turns_taken(const colltopo_comm* comm) { return comm->comm.turns_taken(); }
 
-int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int in_turn,
+int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int how,
                   colltopo_operation** operation) {
   return guard(static_cast<int>(COLLTOPO_INVALID), [&] {
     std::unique_ptr<colltopo::Operation> made;
-    const int code = comm->comm.make(static_cast<Collective>(collective), *call, in_turn != 0, &made);
+    const int code = comm->comm.make(static_cast<Collective>(collective), *call, (how & COLLTOPO_IN_TURN) != 0,
+                                     (how & COLLTOPO_AGAIN) != 0, &made);
     *operation = opaque(made.release());
     return code;
   });
@@ -130,6 +132,8 @@ int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call
 int colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag) {
   return of(operation).comm().begin(of(operation), *call, tag) ? 1 : 0;
 }
+const int* colltopo_lingering(void) { return colltopo::lingering().number(); }
+void colltopo_move_lingering(void) { colltopo::lingering().move(); }
 int colltopo_progress(colltopo_operation* operation) { return of(operation).progress() ? 1 : 0; }
 void* colltopo_awaited(const colltopo_operation* operation) { return of(operation).awaited(); }
 int colltopo_status(const colltopo_operation* operation) { return of(operation).status(); }

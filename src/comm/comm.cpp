@@ -26,7 +26,7 @@ Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
       agreement_(rank, ranks, turn_transport_),
       selector_(settings_, rank, ranks, voice_, agreement_),
       guard_(settings_, selector_, agreement_, voice_, ranks),
-      lanes_(rank, ranks, callbacks_, agreement_, transport_),
+      lanes_(rank, ranks, callbacks_, agreement_, transport_, turn_transport_),
       aggregated_(rank, ranks, callbacks_) {}
 
 // Decisions outlive the communicator.
@@ -216,7 +216,7 @@ Request Comm::request_of(Collective collective, const colltopo_call& call, Form 
   request.commutative = (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0;
   request.associative_bits = (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0;
   request.fallback_allowed = call.previous_is_wrong == 0;
-  if (form == Form::operation && callbacks_.previous_of_operations != nullptr) {
+  if (form != Form::blocking && callbacks_.previous_of_operations != nullptr) {
     request.previous = callbacks_.previous_of_operations;
   } else if (callbacks_.previous_component != nullptr) {
     const char* const previous = callbacks_.previous_component(callbacks_.context, static_cast<int>(collective));

@@ -51,14 +51,18 @@ class Comm {
   const std::vector<int>& node_of() const noexcept { return selector_.node_of(); }
 
   /// An operation for such calls: COLLTOPO_SUCCESS, COLLTOPO_DECLINED or, unless it may communicate, COLLTOPO_UNKNOWN
-  /// for a call unlike those of late. In a turn, or alone.
-  int make(Collective collective, const colltopo_call& call, bool may_communicate, std::unique_ptr<Operation>* made);
+  /// for a call unlike those of late. In a turn, or alone. `again`: it is to begin again and again, and its ranks wait
+  /// for it to be made.
+  int make(Collective collective, const colltopo_call& call, bool may_communicate, bool again,
+           std::unique_ptr<Operation>* made);
   bool begin(Operation& operation, const colltopo_call& call, int tag) {
     if (voice_.heard(2)) [[unlikely]]
       say_operation(operation, call);
     return operation.begin(call, tag);
   }
   void take_back(std::unique_ptr<Operation> operation) noexcept;
+  /// Once a plan has gone by lanes.
+  LaneTransport* lanes() noexcept { return lanes_.transport(); }
   Turns& turns() noexcept { return turns_; }
   unsigned turns_taken() const noexcept { return turns_.taken(); }
   /// Collective, in a turn or by blocking.
@@ -69,8 +73,8 @@ class Comm {
   std::size_t memory_bytes() const;
 
  private:
-  /// Who a plan is made ready for. An operation does not go by lanes, which move on only while somebody waits.
-  enum class Form : std::uint8_t { blocking, operation };
+  /// Who a plan is made ready for: a call that blocks, one that does not, or one that begins again and again.
+  enum class Form : std::uint8_t { blocking, operation, persistent };
   /// A plan, and the sizes that it was used at last.
   struct Served {
     std::shared_ptr<SharedPlan> plan;
@@ -116,9 +120,11 @@ class Comm {
   void replace();
   bool settle_anew(Settings& settings, Selector& selector, std::string* fault);
   void forget_plans();
+  void forget_calls();
   void make_room(Ready& ready);
   void forget_oldest(Form form);
-  bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program);
+  bool on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program,
+                Form form);
   std::shared_ptr<Ready> ready_by_rounds(Collective collective, const colltopo_call& call, const Decision& decision);
   bool was_decided(Collective collective, const colltopo_call& call) noexcept;
   bool find_operation(Collective collective, const colltopo_call& call, std::shared_ptr<Ready>* found) noexcept;
@@ -136,8 +142,11 @@ class Comm {
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);
   void replace_small();
   int run_with_memory(Transport& transport, Collective collective, const colltopo_call& call, Ready& ready);
+  bool may_have_shares(Collective collective, const Decision& decision) const;
+  std::unique_ptr<SharePlanner> share_planner(const Decision& decision) const;
   bool has_traffic(Collective collective, const Decision& decision, Form form);
   void follow_traffic(Collective collective, const colltopo_call& call);
+  Decision planned(Collective collective, const colltopo_call& call, const Decision& decision);
   void count(Collective collective, Ready& ready, const colltopo_call& call, Form form) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
   void say_operation(const Operation& operation, const colltopo_call& call) const;
@@ -162,6 +171,7 @@ class Comm {
   CommLanes lanes_;
   AggregatedCalls aggregated_;
   std::unique_ptr<Replanner> replanner_;          // of the first file that has traffic to follow
+  int planned_ = 0;                               // operations that got shares of their own
   std::optional<std::vector<int>> destinations_;  // none: all ranks
   bool knows_pairs_ = false;
   Watch watch_;
@@ -169,7 +179,7 @@ class Comm {
   bool settled_ = false;
   std::array<std::array<Recent, k_recent>, k_calls> recent_;
   std::size_t recent_turn_ = 0;
-  std::array<std::unordered_map<PlanKey, Served, PlanKeyHash>, 2> served_;  // [Form]
+  std::array<std::unordered_map<PlanKey, Served, PlanKeyHash>, 3> served_;  // [Form]
   unsigned long long clock_ = 0;
   Arena arena_;
   Arena::Block small_;   // for calls that need no more, which lease nothing

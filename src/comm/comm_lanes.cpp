@@ -18,10 +18,10 @@ CommLanes::~CommLanes() {
 }
 
 bool CommLanes::serve(const Settings& settings, const std::string& plan, const Program& program,
-                      const std::vector<int>& node_of, Remark* remark) {
+                      const std::vector<int>& node_of, double patience_s, Remark* remark) {
   if (const auto found = plans_.find(plan); found != plans_.end()) return found->second;
   if (!tried_) open(settings, node_of, remark);
-  const bool by_lanes = transport_ != nullptr && !broken_ && wire(settings, plan, program, remark);
+  const bool by_lanes = transport_ != nullptr && !broken_ && wire(settings, plan, program, patience_s, remark);
   return plans_.emplace(plan, by_lanes).first->second;
 }
 
@@ -102,15 +102,20 @@ bool CommLanes::exchange_addresses(std::string* fault) {
   return true;
 }
 
-bool CommLanes::wire(const Settings& settings, const std::string& plan, const Program& program, Remark* remark) {
+bool CommLanes::wire(const Settings& settings, const std::string& plan, const Program& program, double patience_s,
+                     Remark* remark) {
   const Lane beyond = transport_->unserved(program);
   std::string fault;
   if (beyond >= 0)
     fault = fmt::format("{}: rank {} has messages on lane {}, but lanes '{}' has {} (shared: one lane for all)",
                         plan.substr(0, plan.find(' ')), rank_, beyond, settings.lanes.text, settings.lanes.lanes());
-  // After this, all are here: what follows waits for nobody who is still at work elsewhere.
+  // After this, all are here: what follows waits for nobody who is still at work elsewhere, unless in a turn.
   if (!all_good(fault, remark)) return false;
-  if (!all_good(transport_->wire(program, settings.connect_timeout_s), remark)) {
+  fault = transport_->connect(program);
+  const std::string unreached = transport_->reach(patience_s, turn_);
+  if (fault.empty()) fault = unreached;
+  if (!all_good(fault, remark) || !all_good(transport_->hear(patience_s, turn_), remark)) {
+    transport_->give_trials_up();
     broken_ = true;
     return false;
   }
@@ -122,7 +127,7 @@ void CommLanes::settle() {
   constexpr int k_most_rounds = 40;
   constexpr double k_round_s = 0.001;  // the first; each is longer than the one before
   for (int round = 1; round <= k_most_rounds; ++round) {
-    const bool settled = transport_->is_settled(k_round_s * round, round > 1);
+    const bool settled = transport_->is_settled(k_round_s * round, round > 1, turn_);
     if (agreement_.least(settled ? 1 : 0) == 1) return;
   }
 }

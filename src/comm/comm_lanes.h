@@ -2,7 +2,7 @@
 //
 // Everything here is collective. The first plan opens the lanes: every rank its contexts, then a number for tags, then
 // the addresses. Each plan tries the endpoints that are new in it. Whatever one rank cannot do nobody does, and the
-// plan goes by the lent messages.
+// plan goes by the lent messages. In a turn a rank may leave at any wait, and come back when its user next calls MPI.
 #pragma once
 
 #include <memory>
@@ -25,15 +25,17 @@ class CommLanes {
     std::string line;
   };
 
-  CommLanes(Rank rank, Rank ranks, const colltopo_callbacks& callbacks, const Agreement& agreement, Transport& lent)
-      : rank_(rank), ranks_(ranks), callbacks_(callbacks), agreement_(agreement), lent_(lent) {}
+  CommLanes(Rank rank, Rank ranks, const colltopo_callbacks& callbacks, const Agreement& agreement, Transport& lent,
+            Transport& turn)
+      : rank_(rank), ranks_(ranks), callbacks_(callbacks), agreement_(agreement), lent_(lent), turn_(turn) {}
   ~CommLanes();
   CommLanes(const CommLanes&) = delete;
   CommLanes& operator=(const CommLanes&) = delete;
 
-  /// Whether the plan goes by lanes. Remembers that, by a name of the plan that is the same on all ranks.
+  /// Whether the plan goes by lanes. Remembers that, by a name of the plan that is the same on all ranks. `patience_s`:
+  /// with ranks that do not answer.
   bool serve(const Settings& settings, const std::string& plan, const Program& program, const std::vector<int>& node_of,
-             Remark* remark);
+             double patience_s, Remark* remark);
   bool knows(const std::string& plan) const { return plans_.contains(plan); }
   /// Remembers as many plans as it may; forget() makes room.
   bool is_full() const { return plans_.size() >= k_most_plans; }
@@ -48,7 +50,8 @@ class CommLanes {
   void open(const Settings& settings, const std::vector<int>& node_of, Remark* remark);
   LaneSet* open_set(const LaneCalls& calls, const LaneSetting& setting, std::string* fault);
   bool exchange_addresses(std::string* fault);
-  bool wire(const Settings& settings, const std::string& plan, const Program& program, Remark* remark);
+  bool wire(const Settings& settings, const std::string& plan, const Program& program, double patience_s,
+            Remark* remark);
   /// Ends the making of connections: a rank that leaves while a peer's end of one is not done leaves it so.
   void settle();
   /// Agrees that no rank has a fault; else says it on the rank that has.
@@ -57,7 +60,8 @@ class CommLanes {
   Rank rank_, ranks_;
   const colltopo_callbacks& callbacks_;
   const Agreement& agreement_;
-  Transport& lent_;
+  Transport& lent_;      // of runs
+  Transport& turn_;      // of what is done together
   bool tried_ = false;
   bool broken_ = false;  // for ever
   std::int32_t number_ = -1;

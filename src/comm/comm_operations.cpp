@@ -51,14 +51,17 @@ std::shared_ptr<Ready> Comm::ready_by_rounds(Collective collective, const collto
   return made;
 }
 
-int Comm::make(Collective collective, const colltopo_call& call, bool may_communicate,
+int Comm::make(Collective collective, const colltopo_call& call, bool may_communicate, bool again,
                std::unique_ptr<Operation>* made) {
+  const Form form = again ? Form::persistent : Form::operation;
+  const bool has_own_plan = again && settings_.plan && row(collective).sizes == Sizes::of_messages;
+  if (has_own_plan && !may_communicate) return COLLTOPO_UNKNOWN;
   std::shared_ptr<Ready> plan;
   // Whoever waits for a turn may have to be declined before this call is.
-  const bool is_known = (may_communicate || turns_.empty()) && find_operation(collective, call, &plan);
+  const bool is_known = !has_own_plan && (may_communicate || turns_.empty()) && find_operation(collective, call, &plan);
   if (!is_known) {
     if (!may_communicate && !(turns_.empty() && was_decided(collective, call))) return COLLTOPO_UNKNOWN;
-    const Decision* decision = decide(collective, call, Form::operation);
+    const Decision* decision = decide(collective, call, form);
     const bool by_rounds = decision != nullptr && aggregates(collective, *decision);
     if (by_rounds && collective == Collective::neighborhood && !knows_pairs_) {
       if (!may_communicate) return COLLTOPO_UNKNOWN;
@@ -68,8 +71,8 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
     if (by_rounds)
       plan = ready_by_rounds(collective, call, *decision);
     else if (decision != nullptr)
-      plan = ready(collective, call, *decision, Form::operation);
-    note_operation(collective, call, plan);
+      plan = ready(collective, call, has_own_plan ? planned(collective, call, *decision) : *decision, form);
+    if (!has_own_plan) note_operation(collective, call, plan);
   } else if (plan != nullptr && plan->aggregated != nullptr) {
     auto own = std::make_shared<Ready>(nullptr, plan->aggregated->row);
     own->aggregated = plan->aggregated;

@@ -13,6 +13,9 @@ namespace colltopo {
 
 namespace {
 
+// How long ranks that do not block may be away while endpoints are tried. What cannot be reached UCX tells earlier.
+constexpr double k_most_away_s = 600;
+
 // Under MPI_IN_PLACE, of input that would have to be copied first: people use it to save just that memory.
 constexpr std::size_t k_most_copied_bytes = std::size_t{1} << 20;
 
@@ -83,8 +86,7 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
   });
   made.in_place = in_place;
   made.copies_input = in_place && !in_place_safe;
-  made.on_lanes =
-      settings_.own_lanes && form == Form::blocking && on_lanes(collective, call, decision, made.plan->program());
+  made.on_lanes = settings_.own_lanes && on_lanes(collective, call, decision, made.plan->program(), form);
   made.independent = decision.file != nullptr ? decision.file->proof.independent : made.plan->is_independent();
   made.row = row_of(decision.algorithm);
   made.used = ++clock_;
@@ -103,14 +105,15 @@ void Comm::forget_oldest(Form form) {
 // Collective when asked for a plan for the first time, which happens on all ranks at once; so does forgetting. A rank
 // that takes the short way of an equal call has asked for that plan, as all others have.
 bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Decision& decision,
-                    const Program& program) {
+                    const Program& program, Form form) {
   const std::string plan = fmt::format("{} {} {}", name(collective), decision.name, rooted(collective) ? call.root : 0);
   if (!lanes_.knows(plan) && lanes_.is_full()) {
     lanes_.forget();
-    while (!served_[static_cast<std::size_t>(Form::blocking)].empty()) forget_oldest(Form::blocking);
+    forget_calls();
   }
+  const double patience_s = form == Form::operation ? k_most_away_s : settings_.connect_timeout_s;
   CommLanes::Remark remark;
-  const bool by_lanes = lanes_.serve(settings_, plan, program, selector_.node_of(), &remark);
+  const bool by_lanes = lanes_.serve(settings_, plan, program, selector_.node_of(), patience_s, &remark);
   if (!remark.line.empty()) voice_.say(remark.level, remark.line);
   return by_lanes;
 }
@@ -208,7 +211,7 @@ void Comm::count(Collective collective, Ready& ready, const colltopo_call& call,
   adds(Counter::messages_between_nodes, messages_between_nodes);
   adds(Counter::bytes_between_nodes, bytes_between_nodes);
   if (ready.on_lanes) adds(Counter::messages_on_lanes, ready.bound->messages());
-  if (form == Form::operation) adds(Counter::operations, 1);
+  if (form != Form::blocking) adds(Counter::operations, 1);
   ready.tally.bind(per_run);
 }
 

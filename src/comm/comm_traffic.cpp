@@ -1,24 +1,39 @@
-// Blocks of sizes of their own that go by the routes of a file: from time to time the ranks meet after the same call
-// and may go on with other shares.
+// Blocks of sizes of their own that go by the routes of a file: shares of the routes for the traffic that there is. Of
+// calls that block it is gathered while they go on, and from time to time the ranks meet after the same call; of an
+// operation that begins again and again it is known when that is made.
+
+#include <fmt/format.h>
 
 #include "comm/comm.h"
 #include "comm/machine_network.h"
 
 namespace colltopo {
 
-// All of this is the same on all ranks. Operations keep the file's shares: they do not go by lanes.
-bool Comm::has_traffic(Collective collective, const Decision& decision, Form form) {
-  if (settings_.replan == 0 || form != Form::blocking || decision.file == nullptr || ranks_ < 2) return false;
-  if (row(collective).sizes != Sizes::of_messages) return false;
+namespace {
+
+constexpr Rank k_most_planned_ranks = 1024;  // whose traffic is added up by all: 8 MiB
+constexpr const char* k_as_good = "as good";
+
+}  // namespace
+
+// All of this is the same on all ranks.
+bool Comm::may_have_shares(Collective collective, const Decision& decision) const {
+  if (decision.file == nullptr || ranks_ < 2 || row(collective).sizes != Sizes::of_messages) return false;
   const RankPlaces& places = selector_.places();
-  if (places.empty() || !(places.in_order || decision.file->by_host)) return false;
+  return !places.empty() && (places.in_order || decision.file->by_host);
+}
+
+std::unique_ptr<SharePlanner> Comm::share_planner(const Decision& decision) const {
+  if (rank_ != 0) return nullptr;
+  return std::make_unique<SharePlanner>(decision.file->path, machine_network(settings_.topology), selector_.places(),
+                                        selector_.lanes());
+}
+
+bool Comm::has_traffic(Collective collective, const Decision& decision, Form form) {
+  if (settings_.replan == 0 || form != Form::blocking || !may_have_shares(collective, decision)) return false;
   if (replanner_ == nullptr)
-    replanner_ = std::make_unique<Replanner>(
-        rank_, ranks_, settings_.replan, decision.file,
-        rank_ == 0 ? std::make_unique<SharePlanner>(decision.file->path, machine_network(settings_.topology), places,
-                                                    selector_.lanes())
-                   : nullptr,
-        callbacks_, agreement_);
+    replanner_ = std::make_unique<Replanner>(rank_, ranks_, settings_.replan, decision.file, share_planner(decision),
+                                             callbacks_, agreement_);
   return replanner_->is_of(decision.file.get());
 }
 
@@ -32,6 +47,47 @@ void Comm::follow_traffic(Collective collective, const colltopo_call& call) {
   for (std::size_t c = 0; c < k_calls; ++c)
     if (row(static_cast<Collective>(c)).sizes == Sizes::of_messages)
       for (Recent& entry : recent_[c]) entry = {};
+}
+
+// In the turn of an operation: the decision with shares for what the ranks have for each other.
+Decision Comm::planned(Collective collective, const colltopo_call& call, const Decision& decision) {
+  if (!may_have_shares(collective, decision) || ranks_ > k_most_planned_ranks) return decision;
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  std::vector<long long> sums(ranks * ranks, 0);
+  for (std::size_t peer = 0; peer < ranks; ++peer)
+    sums[static_cast<std::size_t>(rank_) * ranks + peer] = static_cast<long long>(call.blocks->input_bytes[peer]);
+  agreement_.add_up(sums);
+
+  std::string fault, answer;
+  SharePlan plan;
+  if (rank_ == 0) {
+    try {
+      const std::atomic<bool> goes_on = false;
+      plan = share_planner(decision)->plan(std::vector<std::uint64_t>(sums.begin(), sums.end()), goes_on);
+      answer = plan.shares.ranks() == 0 ? k_as_good : plan.shares.text();
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+  }
+  answer = agreement_.text_of_rank_0(answer);
+  Decision made = decision;
+  if (answer == k_as_good) return made;
+  if (!answer.empty()) {
+    try {
+      made.file = with_shares(*decision.file, answer, rank_);
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+  }
+  // Rank 0 has proved the whole; what hinders another is its own.
+  const bool is_good = agreement_.all_good(&fault) && !answer.empty();
+  if (!is_good) {
+    if (!fault.empty()) voice_.say(0, fmt::format("{} keeps the shares of its file: {}", name(collective), fault));
+    return decision;
+  }
+  made.name += fmt::format(", shares of operation {}", ++planned_);
+  if (rank_ == 0) voice_.say(1, fmt::format("{} for its own traffic: {}", name(collective), to_say(plan, 1)));
+  return made;
 }
 
 }  // namespace colltopo

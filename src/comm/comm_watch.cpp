@@ -63,6 +63,12 @@ bool Comm::settle_anew(Settings& settings, Selector& selector, std::string* faul
 
 // Operations that are under way keep theirs.
 void Comm::forget_plans() {
+  forget_calls();
+  replanner_.reset();
+  lanes_.forget();
+}
+
+void Comm::forget_calls() {
   for (auto& of_collective : recent_)
     for (Recent& entry : of_collective) entry = {};
   {
@@ -72,8 +78,6 @@ void Comm::forget_plans() {
   }
   turns_.forget();
   for (auto& plans : served_) plans.clear();
-  replanner_.reset();
-  lanes_.forget();
 }
 
 }  // namespace colltopo

@@ -23,9 +23,32 @@ void Operation::prepare(std::shared_ptr<Ready> ready) {
   if (by_rounds && rounds_ == nullptr)
     rounds_ = std::make_unique<AggregatedRun>(comm_.rank(), comm_.ranks(), callbacks_);
   if (!by_rounds) execution_.prepare(*ready->bound);
+  if (ready->on_lanes && lanes_ == nullptr) lanes_ = std::make_unique<LaneMessages>(*comm_.lanes());
   const std::size_t bytes = by_rounds ? ready->aggregated->memory_bytes() : ready->memory_bytes();
   if (memory_.bytes() < bytes) memory_ = Arena::Block(bytes);
   ready_ = std::move(ready);
+  is_plain_ = !by_rounds && !ready_->on_lanes;
+}
+
+bool Operation::begin_on_lanes(const colltopo_call& call, int tag) noexcept {
+  Call buffers = ready_->buffers_of(call);
+  if (ready_->copied_bytes > 0) ready_->set_aside(buffers, memory_.data());
+  lanes_->serve_tag(tag);
+  ready_->tally.ran();
+  is_on_its_way_ = true;
+  comm_.lanes()->operation_begins();
+  const bool over = execution_.begin(*ready_->bound, *lanes_, memory_.data(), buffers);
+  return over ? progress_on_lanes() : false;
+}
+
+// One that is over may be looked at again.
+bool Operation::progress_on_lanes() noexcept {
+  if (!is_on_its_way_) return true;
+  lanes_->progress();
+  if (!execution_.progress()) return false;
+  is_on_its_way_ = false;
+  comm_.lanes()->operation_ends();
+  return true;
 }
 
 bool Operation::begin_rounds(const colltopo_call& call, int tag) noexcept {

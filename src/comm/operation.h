@@ -13,6 +13,7 @@
 #include "comm/aggregated_run.h"
 #include "comm/counters.h"
 #include "transport/callbacks.h"
+#include "transport/lane_messages.h"
 
 namespace colltopo {
 
@@ -64,12 +65,12 @@ class Operation {
 
   Comm& comm() const noexcept { return comm_; }
 
-  /// For calls of this size from now on. Throws std::bad_alloc.
+  /// For calls of this size from now on. Throws std::bad_alloc. By lanes only once the communicator has some.
   void prepare(std::shared_ptr<Ready> ready);
   /// The pointers of `call` must be good until the end; `tag` goes with its messages. True: it is over already.
   bool begin(const colltopo_call& call, int tag) noexcept {
-    if (ready_->aggregated != nullptr) [[unlikely]]
-      return begin_rounds(call, tag);
+    if (!is_plain_) [[unlikely]]
+      return ready_->on_lanes ? begin_on_lanes(call, tag) : begin_rounds(call, tag);
     Call buffers = ready_->buffers_of(call);
     if (ready_->copied_bytes > 0) ready_->set_aside(buffers, memory_.data());
     transport_.serve_tag(tag);
@@ -77,9 +78,15 @@ class Operation {
     return execution_.begin(*ready_->bound, transport_, memory_.data(), buffers);
   }
   /// Never blocks. True: it is over.
-  bool progress() noexcept { return ready_->aggregated == nullptr ? execution_.progress() : progress_rounds(); }
-  /// As of an execution.
-  Transport::Request awaited() const noexcept { return ready_->aggregated == nullptr ? execution_.awaited() : nullptr; }
+  bool progress() noexcept {
+    if (is_plain_) [[likely]]
+      return execution_.progress();
+    return ready_->on_lanes ? progress_on_lanes() : progress_rounds();
+  }
+  /// As of an execution by the lent messages; of others there is no one message that could be looked at.
+  Transport::Request awaited() const noexcept {
+    return is_plain_ ? execution_.awaited() : nullptr;
+  }
   int status() const noexcept { return ready_->aggregated == nullptr ? execution_.status() : rounds_status(); }
   bool gave_up() const noexcept { return ready_->aggregated == nullptr ? execution_.gave_up() : rounds_->gave_up(); }
   const Ready& ready() const noexcept { return *ready_; }
@@ -90,6 +97,8 @@ class Operation {
   }
 
  private:
+  bool begin_on_lanes(const colltopo_call& call, int tag) noexcept;
+  bool progress_on_lanes() noexcept;
   bool begin_rounds(const colltopo_call& call, int tag) noexcept;
   bool progress_rounds() noexcept;
   int rounds_status() const noexcept;
@@ -100,6 +109,9 @@ class Operation {
   Execution execution_;
   Arena::Block memory_;
   const colltopo_callbacks& callbacks_;
+  bool is_plain_ = true;                   // an execution by the lent messages
+  std::unique_ptr<LaneMessages> lanes_;    // of plans that go by them
+  bool is_on_its_way_ = false;             // by lanes
   std::unique_ptr<AggregatedRun> rounds_;  // of calls that pass blocks on
   int not_begun_ = 0;                      // why not
   bool is_counted_ = false;

@@ -159,11 +159,10 @@ Replanner::Outcome Replanner::take(const std::string& answer) {
 
 Replanner::Outcome Replanner::took(const std::string& answer) {
   if (answer == k_as_good) return {};
-  std::shared_ptr<LoadedProgram> made;
+  std::shared_ptr<const LoadedProgram> made;
   if (answer != k_ends) {
     try {
-      made = std::make_shared<LoadedProgram>(*original_);
-      made->program = std::make_shared<const Program>(program_of(RouteShares::from_text(answer), rank_));
+      made = with_shares(*original_, answer, rank_);
     } catch (const std::exception& error) {
       fault_ = error.what();
     }
@@ -176,14 +175,8 @@ Replanner::Outcome Replanner::took(const std::string& answer) {
   }
   in_force_ = std::move(made);
   ++taken_;
-  const double calls = static_cast<double>(std::max(1LL, calls_under_way_));
   if (rank_ != 0) return {true, 1, ""};
-  return {
-      true, 1,
-      fmt::format("traffic of {} calls: new shares take {:.3g} ms of the busiest link per call, those before {:.3g}; "
-                  "at least {:.3g} by these routes, {:.3g} by any",
-                  calls_under_way_, made_.after_s / calls * 1e3, made_.before_s / calls * 1e3,
-                  made_.least_routes_s / calls * 1e3, made_.least_s / calls * 1e3)};
+  return {true, 1, fmt::format("traffic of {} calls: {}", calls_under_way_, to_say(made_, calls_under_way_))};
 }
 
 }  // namespace colltopo

@@ -37,6 +37,7 @@ struct Settings {
   std::size_t schedules_from_bytes = 1024;
   std::optional<std::size_t> aggregate_bytes;  // nothing: by the model
   int replan = 0;                              // calls of alltoallv and its like between plans; 0: none
+  bool plan = false;                           // persistent ones are planned for their own traffic
   std::string rules;                           // path of a rules file
   std::optional<std::size_t> segment_bytes;    // nothing: as the schedule asks for
   Pace pace = Pace::free;

@@ -77,4 +77,18 @@ SharePlan SharePlanner::plan(std::span<const std::uint64_t> bytes, const std::at
   return plan;
 }
 
+std::shared_ptr<const LoadedProgram> with_shares(const LoadedProgram& original, const std::string& shares, Rank rank) {
+  auto made = std::make_shared<LoadedProgram>(original);
+  made->program = std::make_shared<const Program>(program_of(RouteShares::from_text(shares), rank));
+  return made;
+}
+
+std::string to_say(const SharePlan& plan, long long calls) {
+  const double ms = 1e3 / static_cast<double>(std::max(1LL, calls));
+  return fmt::format(
+      "new shares take {:.3g} ms of the busiest link per call, those before {:.3g}; at least {:.3g} by these routes, "
+      "{:.3g} by any",
+      plan.after_s * ms, plan.before_s * ms, plan.least_routes_s * ms, plan.least_s * ms);
+}
+
 }  // namespace colltopo

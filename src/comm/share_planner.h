@@ -10,6 +10,7 @@
 #include "colltopo/route_shares.h"
 #include "colltopo/schedule.h"
 #include "colltopo/topology.h"
+#include "comm/schedule_files.h"
 
 namespace colltopo {
 
@@ -46,5 +47,12 @@ class SharePlanner {
   Routing routes_;     // all of them
   Routing in_force_;   // with the shares in force
 };
+
+/// What serves with these shares in place of those of `original`: `rank`'s program, of the text of shares that rank 0
+/// has planned and proved. Throws Error for a text that says something else.
+std::shared_ptr<const LoadedProgram> with_shares(const LoadedProgram& original, const std::string& shares, Rank rank);
+
+/// "new shares take 1.2 ms of the busiest link per call, ..."
+std::string to_say(const SharePlan& plan, long long calls);
 
 }  // namespace colltopo

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "transport/message_tag.h"
+#include "transport/lingering.h"
 
 namespace colltopo {
 
@@ -37,11 +37,17 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
   heard_.resize(endpoints_.size());
   sent_.resize(ranks);
   received_.resize(ranks);
+  const auto lanes = static_cast<std::size_t>(setting_.lanes());
+  used_.resize(lanes);
+  settling_.under_way.resize(lanes);
+  lingering_.under_way.resize(lanes);
 }
 
 LaneTransport::~LaneTransport() {
-  for (Request& flush : flushes_)
-    if (flush != nullptr) calls_.abandon(&flush);
+  lingering().remove(*this);
+  if (!owes_nothing()) is_settled(k_flush_patience_s, false, lent_);
+  abandon(settling_);
+  abandon(lingering_);
   calls_.close(set_, k_flush_patience_s);
 }
 
@@ -82,9 +88,11 @@ Lane LaneTransport::unserved(const Program& program) const {
 }
 
 void LaneTransport::use(Lane lane) {
-  if (std::ranges::find(used_, lane) != used_.end()) return;
-  used_.push_back(lane);
-  flushes_.push_back(nullptr);
+  const std::size_t used = lanes_used_.load(std::memory_order_relaxed);
+  const auto end = used_.begin() + static_cast<std::ptrdiff_t>(used);
+  if (std::find(used_.begin(), end, lane) != end) return;
+  *end = lane;
+  lanes_used_.store(used + 1, std::memory_order_release);
 }
 
 bool LaneTransport::connect(Rank peer, Lane lane, std::string* fault) {
@@ -105,10 +113,9 @@ bool LaneTransport::connect(Rank peer, Lane lane, std::string* fault) {
   return false;
 }
 
-std::string LaneTransport::wire(const Program& program, double time_limit_s) {
-  std::vector<Trial> trials;
+std::string LaneTransport::connect(const Program& program) {
   std::string fault;
-  LaneFault heard{};
+  trials_.clear();
   calls_.listen_begin();
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Op op = program.op(i);
@@ -116,51 +123,64 @@ std::string LaneTransport::wire(const Program& program, double time_limit_s) {
     const Lane lane = setting_.serving(op.lane);
     use(lane);
     if (op.action == Action::send) {
-      if (endpoint(op.peer, lane) == nullptr && connect(op.peer, lane, &fault)) trials.push_back({true, op.peer, lane});
+      if (endpoint(op.peer, lane) == nullptr && connect(op.peer, lane, &fault))
+        trials_.push_back({true, op.peer, lane});
     } else {
       const std::size_t index = static_cast<std::size_t>(&endpoint(op.peer, lane) - endpoints_.data());
-      if (!heard_[index]) trials.push_back({false, op.peer, lane});
+      if (!heard_[index]) trials_.push_back({false, op.peer, lane});
       heard_[index] = true;
     }
   }
-  const std::string trial_fault = try_endpoints(trials, time_limit_s);
-  calls_.listen_end(&heard);
-  if (fault.empty() && !trial_fault.empty()) {
-    fault = trial_fault;
-    if (heard.text[0] != '\0') fault += fmt::format(" (UCX: {})", heard.text);
-  }
+  begin_trials();
   return fault;
 }
 
-std::string LaneTransport::try_endpoints(std::vector<Trial>& trials, double time_limit_s) {
-  const auto deadline =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_limit_s));
-  for (Trial& trial : trials) {
+void LaneTransport::begin_trials() {
+  for (Trial& trial : trials_) {
     const std::uint64_t tag = trial_tag(place_.number, trial.sends ? place_.rank : trial.peer, trial.lane);
     trial.failed =
         (trial.sends
              ? calls_.send(endpoint(trial.peer, trial.lane), &trial.word, sizeof trial.word, tag, &trial.request)
              : calls_.recv(set_, trial.lane, &trial.word, sizeof trial.word, tag, nullptr, &trial.request)) != 0;
   }
+}
+
+std::string LaneTransport::reach(double time_limit_s, Transport& waits) {
+  std::string fault = end_trials(true, time_limit_s, waits);
+  LaneFault heard{};
+  calls_.listen_end(&heard);
+  if (!fault.empty() && heard.text[0] != '\0') fault += fmt::format(" (UCX: {})", heard.text);
+  return fault;
+}
+
+std::string LaneTransport::hear(double time_limit_s, Transport& waits) {
+  return end_trials(false, time_limit_s, waits);
+}
+
+std::string LaneTransport::end_trials(bool of_sends, double time_limit_s, Transport& waits) {
+  const auto deadline =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_limit_s));
   for (bool pending = true; pending && Clock::now() < deadline;) {
-    progress();
+    move_on(waits);
     pending = false;
-    for (Trial& trial : trials) {
+    for (Trial& trial : trials_) {
       if (trial.request != nullptr && calls_.test(&trial.request) != 0) trial.failed = true;
-      pending = pending || trial.request != nullptr;
+      pending = pending || (trial.request != nullptr && trial.sends == of_sends);
     }
   }
-  std::string fault;
-  bool says_send = false;
-  for (Trial& trial : trials) {
-    if (!trial.failed && trial.request == nullptr) continue;
-    // What was not reached tells more than what was not heard.
-    if (fault.empty() || (trial.sends && !says_send)) fault = fault_of(trial);
-    says_send = says_send || trial.sends;
+  const auto is_bad = [&](const Trial& trial) {
+    return trial.sends == of_sends && (trial.failed || trial.request != nullptr);
+  };
+  const auto bad = std::ranges::find_if(trials_, is_bad);
+  return bad == trials_.end() ? "" : fault_of(*bad);
+}
+
+void LaneTransport::give_trials_up() {
+  for (Trial& trial : trials_) {
+    const bool is_bad = trial.failed || trial.request != nullptr;
     if (trial.request != nullptr) calls_.abandon(&trial.request);
-    if (trial.sends) calls_.condemn(endpoint(trial.peer, trial.lane));
+    if (is_bad && trial.sends) calls_.condemn(endpoint(trial.peer, trial.lane));
   }
-  return fault;
 }
 
 std::string LaneTransport::fault_of(const Trial& trial) {
@@ -172,18 +192,27 @@ std::string LaneTransport::fault_of(const Trial& trial) {
                      known ? why.text : "no connection in time");
 }
 
-int LaneTransport::send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
-  const auto to = static_cast<std::size_t>(peer);
-  const std::uint64_t tag = message_tag(place_.number, place_.rank, sent_[to]++);
+int LaneTransport::send_as(std::uint64_t tag, const std::byte* data, std::size_t bytes, Rank peer, Lane lane,
+                           Request* request) noexcept {
   const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, request);
   return code == 0 ? 0 : code_of(code);
 }
 
-int LaneTransport::recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
-  const std::uint64_t tag = message_tag(place_.number, peer, received_[static_cast<std::size_t>(peer)]++);
+int LaneTransport::recv_as(std::uint64_t tag, std::byte* data, std::size_t bytes, Rank peer, Lane lane,
+                           Request* request) noexcept {
   const Lane ours = setting_.serving(lane);
   const int code = calls_.recv(set_, ours, data, bytes, tag, endpoint(peer, ours), request);
   return code == 0 ? 0 : code_of(code);
+}
+
+int LaneTransport::send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
+  const std::uint32_t sequence = sent_[static_cast<std::size_t>(peer)]++;
+  return send_as(message_tag(place_.number, place_.rank, sequence), data, bytes, peer, lane, request);
+}
+
+int LaneTransport::recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
+  const std::uint32_t sequence = received_[static_cast<std::size_t>(peer)]++;
+  return recv_as(message_tag(place_.number, peer, sequence), data, bytes, peer, lane, request);
 }
 
 int LaneTransport::test(Request* request) noexcept {
@@ -191,28 +220,67 @@ int LaneTransport::test(Request* request) noexcept {
   return code == 0 ? 0 : code_of(code);
 }
 
-void LaneTransport::progress() noexcept {
+bool LaneTransport::move() noexcept {
   bool moved = false;
-  for (const Lane lane : used_) moved = calls_.progress(set_, lane) != 0 || moved;
-  if (!moved || ++turns_ % k_turns_between == 0) lent_.progress();
+  const std::size_t used = lanes_used_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < used; ++i) moved = calls_.progress(set_, used_[i]) != 0 || moved;
+  return moved;
 }
 
-bool LaneTransport::is_settled(double time_s, bool whole) noexcept {
-  for (std::size_t i = 0; i < used_.size(); ++i)
-    if (flushes_[i] == nullptr) calls_.settle(set_, used_[i], &flushes_[i]);
-  const auto is_under_way = [](const Request& flush) { return flush != nullptr; };
-  if (!whole && std::ranges::none_of(flushes_, is_under_way)) return true;
+void LaneTransport::move_on(Transport& waits) noexcept {
+  if (!move() || ++turns_ % k_turns_between == 0) waits.progress();
+}
+
+void LaneTransport::progress() noexcept { move_on(lent_); }
+
+bool LaneTransport::Flush::is_over() const noexcept {
+  return std::ranges::all_of(under_way, [](const Request& request) { return request == nullptr; });
+}
+
+void LaneTransport::begin(Flush& flush) noexcept {
+  const std::size_t used = lanes_used_.load(std::memory_order_acquire);
+  for (std::size_t i = 0; i < used; ++i)
+    if (flush.under_way[i] == nullptr) calls_.settle(set_, used_[i], &flush.under_way[i]);
+}
+
+void LaneTransport::look_at(Flush& flush) noexcept {
+  for (Request& request : flush.under_way)
+    if (request != nullptr) calls_.test(&request);
+}
+
+void LaneTransport::abandon(Flush& flush) noexcept {
+  for (Request& request : flush.under_way)
+    if (request != nullptr) calls_.abandon(&request);
+}
+
+bool LaneTransport::is_settled(double time_s, bool whole, Transport& waits) noexcept {
+  begin(settling_);
+  if (!whole && settling_.is_over()) return true;
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s));
   do {
-    progress();
-    for (Request& flush : flushes_)
-      if (flush != nullptr) calls_.test(&flush);
-  } while ((whole || std::ranges::any_of(flushes_, is_under_way)) && Clock::now() < deadline);
-  return std::ranges::none_of(flushes_, is_under_way);
+    move_on(waits);
+    look_at(settling_);
+  } while ((whole || !settling_.is_over()) && Clock::now() < deadline);
+  return settling_.is_over();
 }
 
 // What stays under way for so long is not waited for again: it may be nobody's message.
-void LaneTransport::settle() noexcept { settles_ = settles_ && is_settled(k_settle_patience_s, false); }
+void LaneTransport::settle() noexcept {
+  if (operations_.load(std::memory_order_acquire) > 0) return lingering().add(*this);
+  settles_ = settles_ && is_settled(k_settle_patience_s, false, lent_);
+}
+
+void LaneTransport::operation_ends() noexcept {
+  lingering().add(*this);
+  operations_.fetch_sub(1, std::memory_order_release);
+}
+
+bool LaneTransport::owes_nothing() noexcept {
+  if (lingering_.is_over() && lingers_.exchange(false, std::memory_order_acq_rel)) begin(lingering_);
+  move();
+  look_at(lingering_);
+  return lingering_.is_over() && !lingers_.load(std::memory_order_acquire);
+}
 
 }  // namespace colltopo

@@ -2,9 +2,11 @@
 // it.
 //
 // Lanes keep no order among each other, so tags count the messages of a pair (message_tag.h). Lanes move on only while
-// somebody waits here; settle() sees to it that a rank that has left owes nobody a message.
+// somebody waits here, or looks at an operation (lane_messages.h); settle() sees to it that a rank that has left owes
+// nobody a message.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "colltopo/transport.h"
 #include "transport/lane_calls.h"
 #include "transport/lane_setting.h"
+#include "transport/message_tag.h"
 
 namespace colltopo {
 
@@ -40,16 +43,40 @@ class LaneTransport final : public Transport {
 
   /// A lane of the program that no lane of ours serves; -1: none.
   Lane unserved(const Program& program) const;
-  /// Makes the endpoints of a program that are not there yet, and sends a message over each; the receiving ends wait
-  /// for theirs. All ranks come in at the same time. Empty, or what is wrong after `time_limit_s` at most.
-  std::string wire(const Program& program, double time_limit_s);
+  /// Makes the endpoints of a program that are not there yet and begins to send a message over each. reach(), next, waits
+  /// until those are gone, and hear(), once all ranks have reached theirs, for what comes in. Each is empty, or what is
+  /// wrong, of the last two after `time_limit_s` at most. `waits` moves MPI on meanwhile.
+  std::string connect(const Program& program);
+  std::string reach(double time_limit_s, Transport& waits);
+  std::string hear(double time_limit_s, Transport& waits);
+  /// After a fault of any rank.
+  void give_trials_up();
   std::size_t endpoints() const { return endpoints_made_; }
 
   /// Whether nothing is under way between this rank's lanes and others any more, within `time_s`; `whole`: not to
   /// return before that, for the sake of the others. A connection in the making needs both ends to move on.
-  bool is_settled(double time_s, bool whole) noexcept;
-  /// To be called after a run: returns when what was sent needs no more progress of this rank.
+  bool is_settled(double time_s, bool whole, Transport& waits) noexcept;
+  /// To be called after a run: returns when what was sent needs no more progress of this rank. While operations are
+  /// under way that is left to lingering(): their messages may have to wait for peers that wait for this rank.
   void settle() noexcept;
+
+  /// For operations; any thread may call these, of plans that are wired. `lane` is a program's.
+  int send_as(std::uint64_t tag, const std::byte* data, std::size_t bytes, Rank peer, Lane lane,
+              Request* request) noexcept;
+  int recv_as(std::uint64_t tag, std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept;
+  std::uint64_t tag_of_operation(Rank source, int tag) const noexcept {
+    return operation_tag(place_.number, source, tag);
+  }
+  Rank rank() const noexcept { return place_.rank; }
+  void operation_begins() noexcept { operations_.fetch_add(1, std::memory_order_relaxed); }
+  /// What it has sent may still have to be moved on.
+  void operation_ends() noexcept;
+  /// True when something moved.
+  bool move() noexcept;
+
+  /// lingering()'s: what has been sent by now is to go out; whether all of that is out, as far as can be told at once.
+  void linger() noexcept { lingers_.store(true, std::memory_order_release); }
+  bool owes_nothing() noexcept;
 
   int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override;
   int recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override;
@@ -63,12 +90,22 @@ class LaneTransport final : public Transport {
     return endpoints_[static_cast<std::size_t>(peer) * static_cast<std::size_t>(setting_.lanes()) +
                       static_cast<std::size_t>(lane)];
   }
+  /// What must be out: one flush of every lane that is used.
+  struct Flush {
+    std::vector<Request> under_way;  // [index in used_]
+    bool is_over() const noexcept;
+  };
+  void begin(Flush& flush) noexcept;
+  void look_at(Flush& flush) noexcept;
+  void abandon(Flush& flush) noexcept;
+  void move_on(Transport& waits) noexcept;
   void use(Lane lane);
   int code_of(int failure) const noexcept {
     return failure == k_lane_truncated ? place_.truncation_code : place_.error_code;
   }
   bool connect(Rank peer, Lane lane, std::string* fault);
-  std::string try_endpoints(std::vector<Trial>& trials, double time_limit_s);
+  void begin_trials();
+  std::string end_trials(bool of_sends, double time_limit_s, Transport& waits);
   std::string fault_of(const Trial& trial);
 
   const LaneCalls& calls_;
@@ -81,9 +118,13 @@ class LaneTransport final : public Transport {
   std::vector<LaneEndpoint*> endpoints_;        // [peer * lanes + lane]; null: not made
   std::vector<bool> heard_;                     // [peer * lanes + lane] a trial message came in
   std::vector<std::uint32_t> sent_, received_;  // [peer] messages so far
-  std::vector<Lane> used_;
+  std::vector<Trial> trials_;
+  std::vector<Lane> used_;  // those that count first; others may read them while one is added
+  std::atomic<std::size_t> lanes_used_ = 0;
   std::size_t endpoints_made_ = 0;
-  std::vector<Request> flushes_;  // [index in used_] under way
+  Flush settling_, lingering_;  // of calls that block, and what owes_nothing() has begun
+  std::atomic<bool> lingers_ = false;
+  std::atomic<int> operations_ = 0;  // under way
   bool settles_ = true;
   unsigned turns_ = 0;
 };

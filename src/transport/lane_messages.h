@@ -1,0 +1,32 @@
+// The messages of one operation over the lanes of its communicator, beside those of calls that block and of any number
+// of other operations.
+#pragma once
+
+#include "transport/lane_transport.h"
+
+namespace colltopo {
+
+/// Messages of one tag and lane arrive in the order in which they are sent, so a tag names the operation and no more.
+class LaneMessages final : public Transport {
+ public:
+  explicit LaneMessages(LaneTransport& lanes) : lanes_(lanes) {}
+
+  /// The tag of the operation, as it has one among MPI's messages.
+  void serve_tag(int tag) noexcept { tag_ = tag; }
+
+  int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override {
+    return lanes_.send_as(lanes_.tag_of_operation(lanes_.rank(), tag_), data, bytes, peer, lane, request);
+  }
+  int recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override {
+    return lanes_.recv_as(lanes_.tag_of_operation(peer, tag_), data, bytes, peer, lane, request);
+  }
+  int test(Request* request) noexcept override { return lanes_.test(request); }
+  void abandon(Request* request) noexcept override { lanes_.abandon(request); }
+  void progress() noexcept override { lanes_.move(); }
+
+ private:
+  LaneTransport& lanes_;
+  int tag_ = 0;
+};
+
+}  // namespace colltopo
