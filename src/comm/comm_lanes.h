@@ -60,8 +60,8 @@ class CommLanes {
   Rank rank_, ranks_;
   const colltopo_callbacks& callbacks_;
   const Agreement& agreement_;
-  Transport& lent_;      // of runs
-  Transport& turn_;      // of what is done together
+  Transport& lent_;  // of runs
+  Transport& turn_;  // of what is done together
   bool tried_ = false;
   bool broken_ = false;  // for ever
   std::int32_t number_ = -1;

@@ -104,8 +104,8 @@ void Comm::forget_oldest(Form form) {
 
 // Collective when asked for a plan for the first time, which happens on all ranks at once; so does forgetting. A rank
 // that takes the short way of an equal call has asked for that plan, as all others have.
-bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Decision& decision,
-                    const Program& program, Form form) {
+bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program,
+                    Form form) {
   const std::string plan = fmt::format("{} {} {}", name(collective), decision.name, rooted(collective) ? call.root : 0);
   if (!lanes_.knows(plan) && lanes_.is_full()) {
     lanes_.forget();

@@ -84,9 +84,7 @@ class Operation {
     return ready_->on_lanes ? progress_on_lanes() : progress_rounds();
   }
   /// As of an execution by the lent messages; of others there is no one message that could be looked at.
-  Transport::Request awaited() const noexcept {
-    return is_plain_ ? execution_.awaited() : nullptr;
-  }
+  Transport::Request awaited() const noexcept { return is_plain_ ? execution_.awaited() : nullptr; }
   int status() const noexcept { return ready_->aggregated == nullptr ? execution_.status() : rounds_status(); }
   bool gave_up() const noexcept { return ready_->aggregated == nullptr ? execution_.gave_up() : rounds_->gave_up(); }
   const Ready& ready() const noexcept { return *ready_; }

@@ -43,9 +43,9 @@ class LaneTransport final : public Transport {
 
   /// A lane of the program that no lane of ours serves; -1: none.
   Lane unserved(const Program& program) const;
-  /// Makes the endpoints of a program that are not there yet and begins to send a message over each. reach(), next, waits
-  /// until those are gone, and hear(), once all ranks have reached theirs, for what comes in. Each is empty, or what is
-  /// wrong, of the last two after `time_limit_s` at most. `waits` moves MPI on meanwhile.
+  /// Makes the endpoints of a program that are not there yet and begins to send a message over each. reach(), next,
+  /// waits until those are gone, and hear(), once all ranks have reached theirs, for what comes in. Each is empty, or
+  /// what is wrong, of the last two after `time_limit_s` at most. `waits` moves MPI on meanwhile.
   std::string connect(const Program& program);
   std::string reach(double time_limit_s, Transport& waits);
   std::string hear(double time_limit_s, Transport& waits);

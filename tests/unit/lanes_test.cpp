@@ -15,8 +15,10 @@
 #include "colltopo/error.h"
 #include "executions.h"
 #include "transport/communicator_numbers.h"
+#include "transport/lane_messages.h"
 #include "transport/lane_setting.h"
 #include "transport/lane_transport.h"
+#include "transport/lingering.h"
 #include "transport/message_tag.h"
 
 namespace colltopo {
@@ -86,8 +88,12 @@ TEST(MessageTag, parts_do_not_touch_each_other) {
   EXPECT_EQ(number & source, 0u);
   EXPECT_EQ(number & sequence, 0u);
   EXPECT_EQ(source & sequence, 0u);
-  EXPECT_EQ(number | source | sequence, ~std::uint64_t{0} >> 1);
+  const std::uint64_t operation = operation_tag(0, 0, 0), trial = trial_tag(0, 0, 0);
+  EXPECT_EQ(number | source | sequence | operation | trial, ~std::uint64_t{0});
   EXPECT_EQ(trial_tag(5, 7, 3), message_tag(5, 7, 3) | std::uint64_t{1} << 63);
+  // MPI's tags of calls that do not block are negative, and follow each other.
+  EXPECT_NE(operation_tag(5, 7, -30), operation_tag(5, 7, -31));
+  EXPECT_EQ(operation_tag(5, 7, -30) & (source | number), message_tag(5, 7, 0));
 }
 
 TEST(MessageTag, sequence_numbers_begin_again_after_2_to_the_23) {
@@ -166,7 +172,7 @@ TEST(CommunicatorNumbers, threads_that_look_for_one_at_the_same_time_get_differe
 
 }  // namespace
 
-// In place of UCX: each lane delivers its messages in a random order of its own.
+// In place of UCX: each lane delivers its messages in a random order of its own, those of one tag as they were sent.
 struct LaneSet {
   struct Message {
     std::uint64_t tag;
@@ -180,6 +186,8 @@ struct LaneSet {
   std::int32_t rank = 0;
   std::map<std::int32_t, std::vector<Message>> under_way, arrived;  // [lane]
   std::map<std::int32_t, std::vector<std::unique_ptr<Wanted>>> wanted;
+  int flush_turns = 0;  // that a lane has to move on until what it sent is out
+  std::map<std::int32_t, std::pair<int, std::unique_ptr<Wanted>>> flush;  // [lane] turns left, and its request
   std::mt19937 random{7};
 };
 struct LaneEndpoint {
@@ -241,15 +249,23 @@ LaneCalls shuffling_calls() {
     *request = nullptr;
   };
   calls.progress = [](LaneSet* set, std::int32_t lane) {
+    if (auto& [turns, request] = set->flush[lane]; request != nullptr && --turns <= 0) request->done = true;
     auto& under_way = set->under_way[lane];
     if (under_way.empty() || set->random() % 3 != 0) return 0;
-    const auto chosen = under_way.begin() + static_cast<std::ptrdiff_t>(set->random() % under_way.size());
+    const std::uint64_t tag = under_way[set->random() % under_way.size()].tag;
+    const auto chosen = std::ranges::find(under_way, tag, &LaneSet::Message::tag);
     set->arrived[lane].push_back(std::move(*chosen));
     under_way.erase(chosen);
     match(*set, lane);
     return 1;
   };
-  calls.settle = [](LaneSet*, std::int32_t, void** request) { return *request = nullptr, 0; };
+  calls.settle = [](LaneSet* set, std::int32_t lane, void** request) {
+    *request = nullptr;
+    if (set->flush_turns == 0) return 0;
+    set->flush[lane] = {set->flush_turns, std::make_unique<LaneSet::Wanted>()};
+    *request = set->flush[lane].second.get();
+    return 0;
+  };
   calls.has_failed = [](LaneEndpoint*, LaneFault*) { return 0; };
   calls.condemn = [](LaneEndpoint*) {};
   calls.listen_begin = [] {};
@@ -305,10 +321,11 @@ struct Job {
   std::vector<std::unique_ptr<LaneTransport>> transports;
 };
 
-// Ranks wire one after the other here, so what the first ones wait for has not been sent: only endpoints are made.
 void wire_all(Job& job) {
   for (Rank rank = 0; rank < k_ranks; ++rank)
-    job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
+    EXPECT_EQ(job.transports[static_cast<std::size_t>(rank)]->connect(by_three_lanes(rank)), "");
+  for (auto& transport : job.transports) EXPECT_EQ(transport->reach(5, job.silent), "");
+  for (auto& transport : job.transports) EXPECT_EQ(transport->hear(5, job.silent), "");
 }
 
 TEST(LaneTransport, messages_meet_whatever_order_lanes_deliver_them_in) {
@@ -370,10 +387,106 @@ TEST(LaneTransport, lanes_that_nothing_serves_are_found_before_any_message) {
 TEST(LaneTransport, says_which_peer_is_not_heard_on_which_lane) {
   dead_lane = 1;
   Job job("device:a,b,c");
-  for (Rank rank = 1; rank < k_ranks; ++rank)
-    job.transports[static_cast<std::size_t>(rank)]->wire(by_three_lanes(rank), 0);
-  EXPECT_EQ(job.transports[0]->wire(by_three_lanes(0), 0.05), "rank 0 hears nothing from rank 1 on lane 1");
+  for (Rank rank = 0; rank < k_ranks; ++rank)
+    job.transports[static_cast<std::size_t>(rank)]->connect(by_three_lanes(rank));
+  for (auto& transport : job.transports) EXPECT_EQ(transport->reach(0.05, job.silent), "");
+  EXPECT_EQ(job.transports[0]->hear(0.05, job.silent), "rank 0 hears nothing from rank 1 on lane 1");
+  for (auto& transport : job.transports) transport->give_trials_up();
   dead_lane = -1;
+}
+
+constexpr std::size_t k_elements = 24;  // per shard
+
+/// One rank's all-to-all, by messages of its own.
+struct OwnCall {
+  OwnCall(Rank rank, int call, Transport& messages) : by(messages), plan(by_three_lanes(rank)), run(plan, by) {
+    run.bind({.count = k_elements, .element_size = 8, .segments = 4});
+    for (std::size_t i = 0; i < k_ranks * k_elements; ++i)
+      input.push_back(call * 100000 + rank * 1000 + static_cast<std::int64_t>(i));
+    output.resize(input.size(), -1);
+  }
+  void start() {
+    run.start({reinterpret_cast<const std::byte*>(input.data()), reinterpret_cast<std::byte*>(output.data()), nullptr,
+               nullptr});
+  }
+  Transport& by;
+  Plan plan;
+  OneExecution run;
+  std::vector<std::int64_t> input, output;
+  bool done = false;
+};
+
+TEST(LaneMessages, operations_and_calls_that_block_do_not_take_each_others_messages) {
+  constexpr int k_operations = 3;  // and one that blocks
+  for (const char* lanes : {"device:a,b,c", "shared"}) {
+    dead_lane = -1;
+    Job job(lanes);
+    wire_all(job);
+    std::vector<std::unique_ptr<LaneMessages>> messages;
+    std::vector<std::unique_ptr<OwnCall>> calls;  // [rank][call]
+    for (Rank rank = 0; rank < k_ranks; ++rank) {
+      LaneTransport& own = *job.transports[static_cast<std::size_t>(rank)];
+      for (int call = 0; call < k_operations; ++call) {
+        messages.push_back(std::make_unique<LaneMessages>(own));
+        messages.back()->serve_tag(-30 - call);
+        calls.push_back(std::make_unique<OwnCall>(rank, call, *messages.back()));
+      }
+      calls.push_back(std::make_unique<OwnCall>(rank, k_operations, own));
+    }
+    std::mt19937 random(11);
+    for (int round = 0; round < 20; ++round) {
+      // Every rank begins them in an order of its own.
+      std::ranges::shuffle(calls, random);
+      for (auto& call : calls) {
+        call->done = false;
+        std::ranges::fill(call->output, -1);
+        call->start();
+        for (auto& transport : job.transports) transport->progress();
+      }
+      const auto is_done = [](const auto& call) { return call->done; };
+      for (int turn = 0; turn < 100000 && !std::ranges::all_of(calls, is_done); ++turn) {
+        for (auto& call : calls) call->done = call->done || call->run.progress();
+        for (auto& transport : job.transports) transport->progress();
+      }
+      for (auto& call : calls) {
+        ASSERT_TRUE(call->done) << lanes;
+        const std::int64_t first = call->input.front();
+        for (std::int64_t from = 0; from < k_ranks; ++from)
+          for (std::size_t i = 0; i < k_elements; ++i)
+            ASSERT_EQ(call->output[static_cast<std::size_t>(from) * k_elements + i],
+                      first - first % 100000 + from * 1000 +
+                          first % 100000 / 1000 * static_cast<std::int64_t>(k_elements) + static_cast<std::int64_t>(i))
+                << lanes;
+      }
+    }
+  }
+}
+
+TEST(LaneMessages, what_an_operation_has_sent_is_moved_on_after_its_end) {
+  dead_lane = -1;
+  Job job("device:a,b,c");
+  wire_all(job);
+  LaneTransport& lanes = *job.transports[0];
+  const int* const number = lingering().number();
+  ASSERT_EQ(*number, 0);
+  sets[0]->flush_turns = 3;
+  lanes.operation_begins();
+  lanes.settle();  // of a call that blocks: waits for nothing while there are operations
+  EXPECT_EQ(*number, 1);
+  lanes.operation_ends();
+  EXPECT_EQ(*number, 1);
+  for (int turn = 0; turn < 2; ++turn) {
+    lingering().move();
+    EXPECT_EQ(*number, 1) << turn;
+  }
+  lanes.operation_ends();  // another one, before the first is out: all of it is
+  int turns = 0;
+  for (; *number == 1 && turns < 100; ++turns) lingering().move();
+  EXPECT_GE(turns, 3);
+  EXPECT_LE(turns, 8);
+  lanes.operation_ends();
+  job.transports[0].reset();  // takes itself off
+  EXPECT_EQ(*number, 0);
 }
 
 }  // namespace
