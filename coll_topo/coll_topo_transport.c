@@ -154,21 +154,6 @@ static void mca_coll_topo_progress(void *context)
     opal_progress();
 }
 
-static int mca_coll_topo_gather_blocks(void *context, size_t bytes, void *blocks)
-{
-    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
-    int rc;
-
-    if (bytes > INT_MAX) {
-        return MPI_ERR_COUNT;
-    }
-    module->serving = false;
-    rc = module->previous.allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, blocks, (int) bytes, MPI_BYTE, module->comm,
-                                    module->previous.allgather_module);
-    module->serving = true;
-    return mca_coll_topo_mpi_code(rc);
-}
-
 typedef void (*mca_coll_topo_any_fn_t)(void);
 
 enum { MCA_COLL_TOPO_NAME = 32, MCA_COLL_TOPO_OWNERS = 64 };
@@ -278,7 +263,6 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .wait = mca_coll_topo_wait,
         .abandon = mca_coll_topo_abandon,
         .progress = mca_coll_topo_progress,
-        .gather = mca_coll_topo_gather_blocks,
         .locality = mca_coll_topo_locality,
         .host_names = mca_coll_topo_host_names,
         .say = mca_coll_topo_say,

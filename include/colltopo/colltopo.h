@@ -65,10 +65,6 @@ typedef struct colltopo_callbacks {
   void (*abandon)(void* context, void** request);
   /* Moves communication on. */
   void (*progress)(void* context);
-  /* Collective over the communicator, through the previous implementation: `blocks` has `bytes` for each rank, in the
-   * order of ranks, and this rank's are filled in; afterwards all are. Used by the transport ucx only; NULL: that
-   * cannot be had. */
-  int (*gather)(void* context, size_t bytes, void* blocks);
   /* Collective: group_of[rank] becomes a number shared by the ranks of one node, package, ... (a COLLTOPO_ level). A
    * rank that is not bound belongs to its node's first one. NULL: every rank is on one node. */
   int (*locality)(void* context, int level, int* group_of);

@@ -139,8 +139,12 @@ long long Agreement::least(long long value) const { return reduce({&value, 1}) =
 
 int Agreement::gather(std::span<int> values) const {
   const int own = values[static_cast<std::size_t>(rank_)];
-  return run(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, 1, sizeof own), transport_,
-             {reinterpret_cast<const std::byte*>(&own), reinterpret_cast<std::byte*>(values.data())});
+  return gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(values));
+}
+
+int Agreement::gather(std::span<const std::byte> own, std::span<std::byte> all) const {
+  return run(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, own.size(), 1), transport_,
+             {own.data(), all.data()});
 }
 
 std::optional<std::vector<std::vector<int>>> Agreement::gather_lists(std::span<const int> own, std::size_t most) const {
@@ -153,9 +157,7 @@ std::optional<std::vector<std::vector<int>>> Agreement::gather_lists(std::span<c
   if (longest == 0) return lists;
   std::vector<int> padded(own.begin(), own.end()), all(longest * lists.size());
   padded.resize(longest);
-  if (run(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, longest, sizeof(int)), transport_,
-          {reinterpret_cast<const std::byte*>(padded.data()), reinterpret_cast<std::byte*>(all.data())}) != 0)
-    return std::nullopt;
+  if (gather(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all))) != 0) return std::nullopt;
   auto from = all.begin();
   for (std::size_t rank = 0; rank < lists.size(); ++rank, from += static_cast<std::ptrdiff_t>(longest))
     lists[rank].assign(from, from + lengths[rank]);

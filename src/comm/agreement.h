@@ -80,6 +80,8 @@ class Agreement {
   int least(long long* value) const { return reduce({value, 1}); }
   /// Every rank's value, of which this rank's is filled in; 0 or an error code.
   int gather(std::span<int> values) const;
+  /// The same of blocks of bytes, equally long on all ranks, into one for each rank.
+  int gather(std::span<const std::byte> own, std::span<std::byte> all) const;
   /// The same of lists of any lengths; nothing where messages fail, or where lists have more than `most` numbers.
   std::optional<std::vector<std::vector<int>>> gather_lists(std::span<const int> own, std::size_t most) const;
   /// agree() on a fault alone.

@@ -60,7 +60,6 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
   std::string fault = lane_fault(setting);
   if (fault.empty() && ranks_ > k_most_tagged_ranks)
     fault = fmt::format("transport ucx serves at most {} ranks", k_most_tagged_ranks);
-  if (fault.empty() && callbacks_.gather == nullptr) fault = "transport ucx: the caller cannot gather addresses";
   const LaneCalls* const calls = fault.empty() ? lane_library(&fault) : nullptr;
   LaneSet* const set = calls == nullptr ? nullptr : open_set(*calls, setting, &fault);
   if (set == nullptr && fault.empty()) fault = "transport ucx cannot be had";
@@ -93,8 +92,7 @@ bool CommLanes::exchange_addresses(std::string* fault) {
   const auto largest =
       static_cast<std::size_t>(-agreement_.least(-static_cast<long long>(transport_->address_bytes())));
   std::vector<std::byte> blocks(largest * static_cast<std::size_t>(ranks_));
-  std::ranges::copy(transport_->addresses(largest), blocks.begin() + static_cast<std::ptrdiff_t>(largest) * rank_);
-  if (callbacks_.gather(callbacks_.context, largest, blocks.data()) != 0) {
+  if (agreement_.gather(transport_->addresses(largest), blocks) != 0) {
     *fault = fmt::format("rank {} cannot gather the addresses of UCX", rank_);
     return false;
   }
@@ -111,16 +109,20 @@ bool CommLanes::wire(const Settings& settings, const std::string& plan, const Pr
                         plan.substr(0, plan.find(' ')), rank_, beyond, settings.lanes.text, settings.lanes.lanes());
   // After this, all are here: what follows waits for nobody who is still at work elsewhere, unless in a turn.
   if (!all_good(fault, remark)) return false;
-  fault = transport_->connect(program);
+  turn_.move_also([this] { transport_->move(); });  // others' connections are made by this rank too
+  broken_ = !try_endpoints(program, patience_s, remark);
+  if (!broken_) settle();
+  turn_.move_also({});
+  return !broken_;
+}
+
+bool CommLanes::try_endpoints(const Program& program, double patience_s, Remark* remark) {
+  std::string fault = transport_->connect(program);
   const std::string unreached = transport_->reach(patience_s, turn_);
   if (fault.empty()) fault = unreached;
-  if (!all_good(fault, remark) || !all_good(transport_->hear(patience_s, turn_), remark)) {
-    transport_->give_trials_up();
-    broken_ = true;
-    return false;
-  }
-  settle();
-  return true;
+  if (all_good(fault, remark) && all_good(transport_->hear(patience_s, turn_), remark)) return true;
+  transport_->give_trials_up();
+  return false;
 }
 
 void CommLanes::settle() {

@@ -12,6 +12,7 @@
 #include "colltopo/colltopo.h"
 #include "comm/agreement.h"
 #include "comm/settings.h"
+#include "comm/turns.h"
 #include "transport/callbacks.h"
 #include "transport/lane_transport.h"
 
@@ -26,7 +27,7 @@ class CommLanes {
   };
 
   CommLanes(Rank rank, Rank ranks, const colltopo_callbacks& callbacks, const Agreement& agreement, Transport& lent,
-            Transport& turn)
+            TurnTransport& turn)
       : rank_(rank), ranks_(ranks), callbacks_(callbacks), agreement_(agreement), lent_(lent), turn_(turn) {}
   ~CommLanes();
   CommLanes(const CommLanes&) = delete;
@@ -52,6 +53,7 @@ class CommLanes {
   bool exchange_addresses(std::string* fault);
   bool wire(const Settings& settings, const std::string& plan, const Program& program, double patience_s,
             Remark* remark);
+  bool try_endpoints(const Program& program, double patience_s, Remark* remark);
   /// Ends the making of connections: a rank that leaves while a peer's end of one is not done leaves it so.
   void settle();
   /// Agrees that no rank has a fault; else says it on the rank that has.
@@ -60,8 +62,8 @@ class CommLanes {
   Rank rank_, ranks_;
   const colltopo_callbacks& callbacks_;
   const Agreement& agreement_;
-  Transport& lent_;  // of runs
-  Transport& turn_;  // of what is done together
+  Transport& lent_;      // of runs
+  TurnTransport& turn_;  // of what is done together
   bool tried_ = false;
   bool broken_ = false;  // for ever
   std::int32_t number_ = -1;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/fiber.h"
 #include "colltopo/colltopo.h"
@@ -28,6 +30,8 @@ class TurnTransport final : public Transport {
   }
   void end_turn() { turn_ = nullptr; }
   bool in_turn() const { return turn_ != nullptr; }
+  /// What every wait is to move on too, from now on; none: nothing.
+  void move_also(std::function<void()> also) { also_ = std::move(also); }
 
   int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override {
     return messages_.send(data, bytes, peer, lane, request);
@@ -37,10 +41,11 @@ class TurnTransport final : public Transport {
   }
   int test(Request* request) noexcept override { return messages_.test(request); }
   int wait(Request* request) noexcept override {
-    return turn_ == nullptr ? messages_.wait(request) : Transport::wait(request);
+    return turn_ == nullptr && !also_ ? messages_.wait(request) : Transport::wait(request);
   }
   void abandon(Request* request) noexcept override { messages_.abandon(request); }
   void progress() noexcept override {
+    if (also_) also_();
     if (turn_ == nullptr)
       messages_.progress();
     else
@@ -50,6 +55,7 @@ class TurnTransport final : public Transport {
  private:
   CallbackTransport messages_;
   Fiber* turn_ = nullptr;
+  std::function<void()> also_;
 };
 
 /// The turns of one communicator. Any thread may call anything.

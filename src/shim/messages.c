@@ -110,21 +110,6 @@ static void progress(void *context)
     }
 }
 
-static int gather(void *context, size_t bytes, void *blocks)
-{
-    const struct shim_communicator *communicator = context;
-    char *mine = bytes > INT_MAX ? NULL : malloc(bytes);
-    int status = MPI_ERR_NO_MEM;
-
-    if (mine != NULL) {
-        memcpy(mine, (char *)blocks + (size_t)communicator->rank * bytes, bytes);
-        status =
-            shim_mpi.Allgather(mine, (int)bytes, shim_mpi.byte, blocks, (int)bytes, shim_mpi.byte, communicator->comm);
-    }
-    free(mine);
-    return status;
-}
-
 /* A node is named by the first of its ranks, a place in it by that and the place's number on the node. */
 static int locality(void *context, int level, int *group_of)
 {
@@ -220,7 +205,6 @@ const colltopo_callbacks shim_callbacks = {
     .test = test,
     .abandon = abandon,
     .progress = progress,
-    .gather = gather,
     .locality = locality,
     .host_names = host_names,
     .say = say,

@@ -2,6 +2,7 @@
 # lanes.sh BUILD PORT what...: coll_topo_transport=ucx over loopback TCP, at ports from PORT on.
 #
 #   serves       every collective on 2 3 4 5 8 ranks, over several lanes, eager and by rendezvous, beside pml ob1 and ucx
+#   requests     calls that do not block, and persistent ones, over the same
 #   falls_back   what cannot be had is one line, and the results are right
 #   ends         a rank that leaves, and one that aborts
 set -u
@@ -63,6 +64,20 @@ serves)
   served 3 "$build/bin/mpi_errors"
   # Through shared memory, as UCX would by itself.
   UCX_TLS=all UCX_NET_DEVICES=all served 3 "$program" served linear
+  ;;
+requests)
+  generate ewsp ring:4 four
+  requests=$build/bin/mpi_lanes_requests
+  for ranks in 2 3 5; do served "$ranks" "$requests" linear; done
+  for threshold in inf 2K; do
+    UCX_RNDV_THRESH=$threshold served 4 --mca coll_topo_lanes "ports:$port:2" "$requests" "file:$scratch/four.sched"
+    UCX_RNDV_THRESH=$threshold served 3 "$build/bin/mpi_nonblocking"
+  done
+  served 4 --mca coll_topo_lanes shared "$requests" "file:$scratch/four.sched"
+  served 3 "$build/bin/mpi_persistent"
+  served 4 "$build/bin/mpi_nonblocking_threads"
+  # Through shared memory, as UCX would by itself.
+  UCX_TLS=all UCX_NET_DEVICES=all served 3 "$requests" linear
   ;;
 falls_back)
   generate mcf bipartite:4:4 eight

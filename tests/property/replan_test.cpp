@@ -17,6 +17,7 @@
 #include "folders.h"
 #include "ranks.h"
 #include "uneven.h"
+#include "uneven_operation.h"
 
 namespace colltopo {
 namespace {
@@ -182,13 +183,27 @@ TEST(SharePlanner, nothing_sent_needs_no_plan) {
 struct Job {
   std::string spec = "torus:3x3", folder;
   std::vector<int> host_of;  // [rank]
-  std::string every = "3";
+  std::string every = "3", plan = "0";
   int calls = 60;
   std::function<void(int call)> before = [](int) {};
 
   std::vector<std::string> said() {
-    const auto ranks = static_cast<int>(host_of.size());
-    Ranks all(ranks);
+    return said_by([&](int rank, colltopo_comm* comm) {
+      const auto ranks = static_cast<int>(host_of.size());
+      for (int call = 0; call < calls; ++call) {
+        if (rank == 0) before(call);
+        std::mt19937 random(static_cast<unsigned>(100 * call + rank));
+        Exchange exchange(2 * call < calls ? hot(ranks) : traffic(ranks, Pattern::one_huge, 7), rank, random);
+        const auto function = call % 4 == 3 ? colltopo_alltoallw : colltopo_alltoallv;
+        ASSERT_EQ(exchange.run(comm, function), COLLTOPO_SUCCESS) << "call " << call;
+        ASSERT_TRUE(exchange.is_right()) << "rank " << rank << " call " << call;
+        if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+    });
+  }
+  /// What is said where all ranks make these calls.
+  std::vector<std::string> said_by(const std::function<void(int rank, colltopo_comm* comm)>& calls_of) {
+    Ranks all(static_cast<int>(host_of.size()));
     all.node_of = host_of;
     for (const int host : host_of) all.host_names.push_back("n" + std::to_string(host));
     std::string hosts;
@@ -199,17 +214,10 @@ struct Job {
                                                                           {"hosts", hosts},
                                                                           {"schedules", folder},
                                                                           {"alltoallv_replan", every},
+                                                                          {"alltoallv_plan", plan},
                                                                           {"verbose", "1"}})
         ASSERT_EQ(colltopo_comm_set(comm, name.c_str(), value.c_str()), COLLTOPO_SUCCESS) << colltopo_last_error();
-      for (int call = 0; call < calls; ++call) {
-        if (rank == 0) before(call);
-        std::mt19937 random(static_cast<unsigned>(100 * call + rank));
-        Exchange exchange(2 * call < calls ? hot(ranks) : traffic(ranks, Pattern::one_huge, 7), rank, random);
-        const auto function = call % 4 == 3 ? colltopo_alltoallw : colltopo_alltoallv;
-        ASSERT_EQ(exchange.run(comm, function), COLLTOPO_SUCCESS) << "call " << call;
-        ASSERT_TRUE(exchange.is_right()) << "rank " << rank << " call " << call;
-        if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      }
+      calls_of(rank, comm);
     });
     EXPECT_EQ(all.unequal_lengths(), 0);
     return all.said;
@@ -299,6 +307,83 @@ TEST(Replan, without_the_setting_nothing_is_planned) {
   job.host_of = {0, 1, 2, 3, 4, 5, 6, 7, 8};
   job.every = "0";
   EXPECT_EQ(times_planned(job.said()), 0u);
+}
+
+/// Operations of two traffics that begin again and again, beside one that begins once and calls that block.
+std::vector<std::string> said_by_operations(Job& job) {
+  return job.said_by([&](int rank, colltopo_comm* comm) {
+    const auto ranks = static_cast<int>(job.host_of.size());
+    std::mt19937 random(static_cast<unsigned>(rank));
+    const Traffic other = traffic(ranks, Pattern::one_huge, 7);
+    std::vector<std::unique_ptr<UnevenOperation>> all;
+    const auto make = [&](int collective, const Traffic& of, int how) {
+      const int tag = -100 - static_cast<int>(all.size());
+      all.push_back(std::make_unique<UnevenOperation>(comm, collective, of, rank, tag, random, how));
+      all.back()->start();
+    };
+    make(COLLTOPO_ALLTOALLV, hot(ranks), COLLTOPO_AGAIN);
+    make(COLLTOPO_ALLTOALLV, hot(ranks), 0);
+    make(COLLTOPO_ALLTOALLW, other, COLLTOPO_AGAIN);
+    make(COLLTOPO_ALLTOALLV, hot(ranks), COLLTOPO_AGAIN);
+    for (int round = 0; round < 3; ++round) {
+      for (bool over = false; !over;) {
+        over = true;
+        for (const auto& one : all) over = one->progress() && over;
+        std::this_thread::yield();
+      }
+      for (const auto& one : all) ASSERT_TRUE(one->is_right()) << "rank " << rank << " round " << round;
+      for (const auto& one : all) one->start_again();
+      Exchange between(other, rank, random);
+      ASSERT_EQ(between.run(comm, colltopo_alltoallv), COLLTOPO_SUCCESS);
+      ASSERT_TRUE(between.is_right());
+    }
+    for (const auto& one : all)
+      while (!one->progress()) std::this_thread::yield();
+  });
+}
+
+TEST(PlanAtInit, operations_that_begin_again_have_shares_for_their_own_traffic) {
+  Job job;
+  job.every = "0";
+  job.plan = "1";
+  job.folder = folder_with("plan_at_init", many_routes(job.spec));
+  job.host_of = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<std::string> said = said_by_operations(job);
+  EXPECT_EQ(times_planned(said), 3u) << testing::PrintToString(said);
+  EXPECT_THAT(said, Contains(HasSubstr("alltoallw for its own traffic: new shares take")));
+}
+
+TEST(PlanAtInit, ranks_may_be_anywhere_and_several_on_a_host) {
+  Job job;
+  job.every = "0";
+  job.plan = "1";
+  job.host_of = {5, 0, 5, 2, 1};
+  job.spec = "torus:2x3";
+  const std::vector<int> ranks_on = {1, 1, 1, 0, 0, 2};
+  job.folder = folder_with("plan_at_init_places", many_routes(with_ranks(topology_of(job.spec), ranks_on)));
+  EXPECT_GE(times_planned(said_by_operations(job)), 2u);
+}
+
+TEST(PlanAtInit, without_the_setting_or_the_file_the_shares_are_those_of_the_file) {
+  Job job;
+  job.every = "0";
+  job.folder = folder_with("plan_at_init_off", many_routes(job.spec));
+  job.host_of = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(times_planned(said_by_operations(job)), 0u);
+  job.plan = "1";
+  job.before = [&](int) { std::filesystem::remove_all(job.folder); };
+  const std::vector<std::string> said = job.said_by([&](int rank, colltopo_comm* comm) {
+    std::mt19937 random(static_cast<unsigned>(rank));
+    Exchange first(hot(9), rank, random);
+    ASSERT_EQ(first.run(comm, colltopo_alltoallv), COLLTOPO_SUCCESS);  // the file has been read
+    if (rank == 0) job.before(0);
+    UnevenOperation operation(comm, COLLTOPO_ALLTOALLV, hot(9), rank, -100, random, COLLTOPO_AGAIN);
+    operation.start();
+    while (!operation.progress()) std::this_thread::yield();
+    ASSERT_TRUE(operation.is_right());
+  });
+  EXPECT_EQ(times_planned(said), 0u);
+  EXPECT_THAT(said, Contains(HasSubstr("alltoallv keeps the shares of its file: ")));
 }
 
 }  // namespace

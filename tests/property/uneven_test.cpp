@@ -19,6 +19,7 @@
 #include "colltopo/verify.h"
 #include "ranks.h"
 #include "uneven.h"
+#include "uneven_operation.h"
 
 namespace colltopo {
 namespace {
@@ -302,67 +303,6 @@ TEST(Uneven, counts_that_change_in_every_call_hold_no_more_memory_than_a_few) {
     EXPECT_LE(colltopo_comm_memory(comm), before + 4096);
   });
 }
-
-/// An alltoallv, or its like, that does not block.
-class UnevenOperation {
- public:
-  UnevenOperation(colltopo_comm* comm, int collective, const Traffic& traffic, int rank, int tag, std::mt19937& random)
-      : comm_(comm), collective_(collective), tag_(tag), exchange_(traffic, rank, random) {
-    blocks_ = {exchange_.input.bytes.data(), exchange_.input.at.data(), exchange_.output.bytes.data(),
-               exchange_.output.at.data()};
-    call_.input = exchange_.input.memory.data();
-    call_.output = exchange_.output.memory.data();
-    call_.blocks = &blocks_;
-    call_.element_size = 1;
-    turn_.context = this;
-    turn_.tag = tag;
-    turn_.body = [](void* context) {
-      auto& self = *static_cast<UnevenOperation*>(context);
-      self.code_ = self.make(1);
-    };
-  }
-  ~UnevenOperation() {
-    if (operation_ != nullptr) colltopo_release(operation_);
-  }
-  UnevenOperation(const UnevenOperation&) = delete;
-  UnevenOperation& operator=(const UnevenOperation&) = delete;
-
-  void start() {
-    code_ = make(0);
-    if (code_ != COLLTOPO_UNKNOWN) return;
-    colltopo_take_turn(comm_, &turn_);
-    colltopo_move_turns(comm_);
-  }
-  void start_again() {
-    std::ranges::fill(exchange_.output.memory, TestBlocks::k_gap);
-    is_over_ = colltopo_begin(operation_, &call_, tag_) != 0;
-  }
-  bool progress() {
-    if (code_ == COLLTOPO_UNKNOWN) colltopo_move_turns(comm_);
-    if (code_ == COLLTOPO_SUCCESS && !is_over_) is_over_ = colltopo_progress(operation_) != 0;
-    return is_over_ || (code_ != COLLTOPO_SUCCESS && code_ != COLLTOPO_UNKNOWN);
-  }
-  bool is_right() const {
-    return code_ == COLLTOPO_SUCCESS && colltopo_status(operation_) == 0 && exchange_.is_right();
-  }
-
- private:
-  int make(int in_turn) {
-    const int code = colltopo_make(comm_, collective_, &call_, in_turn, &operation_);
-    if (code == COLLTOPO_SUCCESS) is_over_ = colltopo_begin(operation_, &call_, tag_) != 0;
-    return code;
-  }
-
-  colltopo_comm* comm_;
-  int collective_, tag_;
-  Exchange exchange_;
-  colltopo_blocks blocks_{};
-  colltopo_call call_{};
-  colltopo_operation* operation_ = nullptr;
-  colltopo_turn turn_{};
-  int code_ = COLLTOPO_UNKNOWN;
-  bool is_over_ = false;
-};
 
 void run_operations(int rank, int ranks, int collective, colltopo_comm* comm) {
   std::vector<std::unique_ptr<UnevenOperation>> all;
