@@ -45,6 +45,7 @@ LaneSet* CommLanes::open_set(const LaneCalls& calls, const LaneSetting& setting,
     for (const std::string& word : text) list.push_back(word.c_str());
     list.push_back(nullptr);
   }
+  lanes.reserve(lists.size());
   for (const auto& list : lists) lanes.push_back(list.data());
   LaneFault why{}, heard{};
   calls.listen_begin();

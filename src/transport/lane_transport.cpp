@@ -39,13 +39,15 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
   received_.resize(ranks);
   const auto lanes = static_cast<std::size_t>(setting_.lanes());
   used_.resize(lanes);
+  wiring_.under_way.resize(lanes);
   settling_.under_way.resize(lanes);
   lingering_.under_way.resize(lanes);
 }
 
 LaneTransport::~LaneTransport() {
   lingering().remove(*this);
-  if (!owes_nothing()) is_settled(k_flush_patience_s, false, lent_);
+  if (!owes_nothing()) is_out(settling_, k_flush_patience_s, false, lent_);
+  abandon(wiring_);
   abandon(settling_);
   abandon(lingering_);
   calls_.close(set_, k_flush_patience_s);
@@ -228,7 +230,7 @@ bool LaneTransport::move() noexcept {
 }
 
 void LaneTransport::move_on(Transport& waits) noexcept {
-  if (!move() || ++turns_ % k_turns_between == 0) waits.progress();
+  if (!move() || turns_.fetch_add(1, std::memory_order_relaxed) % k_turns_between == 0) waits.progress();
 }
 
 void LaneTransport::progress() noexcept { move_on(lent_); }
@@ -254,21 +256,25 @@ void LaneTransport::abandon(Flush& flush) noexcept {
 }
 
 bool LaneTransport::is_settled(double time_s, bool whole, Transport& waits) noexcept {
-  begin(settling_);
-  if (!whole && settling_.is_over()) return true;
+  return is_out(wiring_, time_s, whole, waits);
+}
+
+bool LaneTransport::is_out(Flush& flush, double time_s, bool whole, Transport& waits) noexcept {
+  begin(flush);
+  if (!whole && flush.is_over()) return true;
   const auto deadline =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(time_s));
   do {
     move_on(waits);
-    look_at(settling_);
-  } while ((whole || !settling_.is_over()) && Clock::now() < deadline);
-  return settling_.is_over();
+    look_at(flush);
+  } while ((whole || !flush.is_over()) && Clock::now() < deadline);
+  return flush.is_over();
 }
 
 // What stays under way for so long is not waited for again: it may be nobody's message.
 void LaneTransport::settle() noexcept {
   if (operations_.load(std::memory_order_acquire) > 0) return lingering().add(*this);
-  settles_ = settles_ && is_settled(k_settle_patience_s, false, lent_);
+  settles_ = settles_ && is_out(settling_, k_settle_patience_s, false, lent_);
 }
 
 void LaneTransport::operation_ends() noexcept {

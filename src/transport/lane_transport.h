@@ -53,8 +53,9 @@ class LaneTransport final : public Transport {
   void give_trials_up();
   std::size_t endpoints() const { return endpoints_made_; }
 
-  /// Whether nothing is under way between this rank's lanes and others any more, within `time_s`; `whole`: not to
-  /// return before that, for the sake of the others. A connection in the making needs both ends to move on.
+  /// After hear(): whether nothing is under way between this rank's lanes and others any more, within `time_s`;
+  /// `whole`: not to return before that, for the sake of the others. A connection in the making needs both ends to move
+  /// on.
   bool is_settled(double time_s, bool whole, Transport& waits) noexcept;
   /// To be called after a run: returns when what was sent needs no more progress of this rank. While operations are
   /// under way that is left to lingering(): their messages may have to wait for peers that wait for this rank.
@@ -97,6 +98,7 @@ class LaneTransport final : public Transport {
   };
   void begin(Flush& flush) noexcept;
   void look_at(Flush& flush) noexcept;
+  bool is_out(Flush& flush, double time_s, bool whole, Transport& waits) noexcept;
   void abandon(Flush& flush) noexcept;
   void move_on(Transport& waits) noexcept;
   void use(Lane lane);
@@ -122,11 +124,11 @@ class LaneTransport final : public Transport {
   std::vector<Lane> used_;  // those that count first; others may read them while one is added
   std::atomic<std::size_t> lanes_used_ = 0;
   std::size_t endpoints_made_ = 0;
-  Flush settling_, lingering_;  // of calls that block, and what owes_nothing() has begun
+  Flush wiring_, settling_, lingering_;  // of new plans, of calls that block, and what owes_nothing() has begun
   std::atomic<bool> lingers_ = false;
   std::atomic<int> operations_ = 0;  // under way
   bool settles_ = true;
-  unsigned turns_ = 0;
+  std::atomic<unsigned> turns_ = 0;
 };
 
 }  // namespace colltopo
