@@ -28,7 +28,6 @@ TRANSPORTS = {
         ("pml", "ob1"),
         ("btl", "tcp,vader,self"),
         ("btl_tcp_if_include", addresses.lane_device(0)),
-        ("reachable", "weighted"),  # the other way of 5.0 asks the kernel for routes, which lead over cables and not lanes
         ("btl_tcp_disable_family", "6"),
         ("btl_tcp_flags", "1"),
         ("btl_tcp_eager_limit", _EAGER),
@@ -36,6 +35,9 @@ TRANSPORTS = {
     ),
     "ucx": (("pml", "ucx"), ("osc", "^ucx"), ("pml_ucx_tls", "any"), ("pml_ucx_devices", "any")),
 }
+# Since 5.0 Open MPI would ask the kernel for routes, which lead over cables and not lanes; there mpirun has a `reachable` of its own, for
+# which it takes that on its command line.
+_BY_ENVIRONMENT = {"OMPI_MCA_reachable": "weighted"}
 UCX = {
     "UCX_TLS": "tcp,self",  # UCX would otherwise see that all hosts are one machine and copy memory
     "UCX_NET_DEVICES": addresses.lane_device(0),
@@ -70,7 +72,7 @@ def mpirun(network, ranks, transport, environment, command):
         "OMPI_MCA_coll_topo_topology": f"{network.path}/topology.json",
         "TMPDIR": f"{network.path}/tmp",
     }
-    return line + list(command), {**knowledge, **os.environ, **variables, "TMPDIR": knowledge["TMPDIR"]}
+    return line + list(command), {**knowledge, **_BY_ENVIRONMENT, **os.environ, **variables, "TMPDIR": knowledge["TMPDIR"]}
 
 
 def run(network, ranks, transport, environment, command):
