@@ -4,6 +4,7 @@ mpirun runs on the head, which is no host, and starts its daemons through the ne
 and it dies with `netlab run`.
 """
 import os
+import re
 import signal
 import subprocess
 
@@ -72,7 +73,16 @@ def mpirun(network, ranks, transport, environment, command):
         "OMPI_MCA_coll_topo_topology": f"{network.path}/topology.json",
         "TMPDIR": f"{network.path}/tmp",
     }
-    return line + list(command), {**knowledge, **_BY_ENVIRONMENT, **os.environ, **variables, "TMPDIR": knowledge["TMPDIR"]}
+    return line + _not_at_once(command), {**knowledge, **_BY_ENVIRONMENT, **os.environ, **variables, "TMPDIR": knowledge["TMPDIR"]}
+
+
+def _not_at_once(command):
+    """Since Open MPI 5.0 mpirun sometimes waits for ever for a program that ends before all of its daemons are at work."""
+    said = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True, check=False).stdout
+    version = re.search(r"\(Open MPI\) (\d+)", said)
+    if not version or int(version[1]) < 5:
+        return list(command)
+    return ["sh", "-c", 'sleep 0.2; exec "$@"', "sh", *command]
 
 
 def run(network, ranks, transport, environment, command):

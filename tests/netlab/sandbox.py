@@ -119,7 +119,7 @@ def _processes():
                     zombie = file.read().rpartition(")")[2].split()[0] == "Z"
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if not zombie:
+            if command and not zombie:  # one that ends has none
                 found[int(entry)] = command
     return found
 
