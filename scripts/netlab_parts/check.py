@@ -102,5 +102,7 @@ def _job(network, schedule, planes, shard, calls):
         raise Fault(f"{network.graph.name}: coll/topo opened no UCX lanes; expected a build with libucx-dev", WRONG)
     if status != 0 or said:
         raise Fault(f"{network.graph.name}: {said[0] if said else f'mpirun: status {status}: {text.strip()[-300:]}'}", WRONG)
-    result = json.loads(text[text.index("{\n") :] if "{\n" in text else text[text.index("{") :])["results"][0]
+    # Open MPI's words may stand before it and behind it.
+    said_first = text.index("{\n") if "{\n" in text else text.index("{")
+    result = json.JSONDecoder().raw_decode(text, said_first)[0]["results"][0]
     return [row["bytes"] for row in counters.read(network)], result

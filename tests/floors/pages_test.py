@@ -5,6 +5,7 @@
 """
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -40,7 +41,9 @@ def dead_links(page):
 
 
 def main(top):
-    tracked = subprocess.run(["git", "-C", str(top), "ls-files", "*.md"], capture_output=True, text=True, check=False).stdout.split()
+    tracked = []
+    if shutil.which("git"):
+        tracked = subprocess.run(["git", "-C", str(top), "ls-files", "*.md"], capture_output=True, text=True, check=False).stdout.split()
     pages = [top / name for name in tracked] or [page for page in sorted(top.glob("**/*.md")) if "build" not in page.relative_to(top).parts]
     pages = [page for page in pages if page.exists()]
     faults = [f"{page.relative_to(top)}: {fault}" for page in pages for fault in dead_links(page)]

@@ -56,6 +56,7 @@ def enter_sandbox(build):
     programs = os.path.join(build, "bin")
     os.environ["PATH"] = f"{programs}:{os.environ['PATH']}"
     os.environ["OMPI_MCA_mca_base_component_path"] = f"SYSTEM_DEFAULT:{build}/lib/openmpi"
+    os.environ["PMIX_MCA_mca_base_component_path"] = f"{build}/lib/no-components"  # PMIx, since 5.0, would look there too
     if not os.access(os.path.join(TOP, "build", "release", "bin", "colltopo"), os.X_OK) and not shutil.which("colltopo"):
         print("skipped: colltopo is not built")
         sys.exit(CANNOT)
