@@ -9,7 +9,6 @@
 
 #include "coll_topo.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -154,56 +153,51 @@ static void mca_coll_topo_progress(void *context)
     opal_progress();
 }
 
-typedef void (*mca_coll_topo_any_fn_t)(void);
+enum { MCA_COLL_TOPO_NAME = 32, MCA_COLL_TOPO_OWNERS = 32 };
 
-enum { MCA_COLL_TOPO_NAME = 32, MCA_COLL_TOPO_OWNERS = 64 };
-
-/* Open MPI does not say whose a function is; the file that it was loaded from does. Empty: built into Open MPI's
- * library. */
-static void mca_coll_topo_find_owner(mca_coll_topo_any_fn_t function, char name[MCA_COLL_TOPO_NAME])
+/* Open MPI does not say whose a module is; its class is called mca_coll_tuned_module_t, or ompi_coll_libnbc_module_t.
+ * Functions would not tell: since 5.0 they lie in Open MPI's own library, and some components hand out those of others.
+ */
+static void mca_coll_topo_find_owner(const opal_class_t *class, char name[MCA_COLL_TOPO_NAME])
 {
-    static const char prefix[] = "mca_coll_";
-    Dl_info place;
-    const char *file;
-    void *address;
-    size_t length;
+    static const char middle[] = "_coll_", end[] = "_module_t";
+    const char *first = strstr(class->cls_name, middle);
+    const char *last = NULL == first ? NULL : strstr(first, end);
 
     name[0] = '\0';
-    memcpy(&address, &function, sizeof(address)); /* ISO C has no conversion */
-    if (0 == dladdr(address, &place) || NULL == place.dli_fname) {
+    if (NULL == last) {
         return;
     }
-    file = strrchr(place.dli_fname, '/');
-    file = NULL == file ? place.dli_fname : file + 1;
-    if (0 != strncmp(file, prefix, sizeof(prefix) - 1)) {
-        return;
-    }
-    file += sizeof(prefix) - 1;
-    length = strcspn(file, ".");
-    if (length < MCA_COLL_TOPO_NAME) {
-        memcpy(name, file, length);
-        name[length] = '\0';
+    first += sizeof(middle) - 1;
+    if (first < last && last - first < MCA_COLL_TOPO_NAME) {
+        memcpy(name, first, (size_t) (last - first));
+        name[last - first] = '\0';
     }
 }
 
-/* The same functions are asked about for every communicator, and the dynamic linker takes its time. */
-static const char *mca_coll_topo_component_of(mca_coll_topo_any_fn_t function)
+/* NULL: nobody's that is known. */
+static const char *mca_coll_topo_component_of(const mca_coll_base_module_t *module)
 {
     static struct {
-        mca_coll_topo_any_fn_t function;
+        const opal_class_t *class;
         char name[MCA_COLL_TOPO_NAME];
     } owners[MCA_COLL_TOPO_OWNERS];
     static int known;
+    const opal_class_t *class;
     const char *name = NULL;
     int i = 0;
 
+    if (NULL == module) {
+        return NULL;
+    }
+    class = module->super.obj_class;
     OPAL_THREAD_LOCK(&mca_coll_topo_component.lock);
-    while (i < known && owners[i].function != function) {
+    while (i < known && owners[i].class != class) {
         ++i;
     }
     if (i == known && known < MCA_COLL_TOPO_OWNERS) {
-        owners[known].function = function;
-        mca_coll_topo_find_owner(function, owners[known++].name);
+        owners[known].class = class;
+        mca_coll_topo_find_owner(class, owners[known++].name);
     }
     if (i < known && '\0' != owners[i].name[0]) {
         name = owners[i].name;
@@ -214,25 +208,25 @@ static const char *mca_coll_topo_component_of(mca_coll_topo_any_fn_t function)
 
 static const char *mca_coll_topo_previous_component(void *context, int collective)
 {
-    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
-    const mca_coll_topo_any_fn_t functions[COLLTOPO_COLLECTIVES] = {
-        [COLLTOPO_ALLTOALL] = (mca_coll_topo_any_fn_t) module->previous.alltoall,
-        [COLLTOPO_ALLGATHER] = (mca_coll_topo_any_fn_t) module->previous.allgather,
-        [COLLTOPO_REDUCE_SCATTER] = (mca_coll_topo_any_fn_t) module->previous.reduce_scatter,
-        [COLLTOPO_ALLREDUCE] = (mca_coll_topo_any_fn_t) module->previous.allreduce,
-        [COLLTOPO_BCAST] = (mca_coll_topo_any_fn_t) module->previous.bcast,
-        [COLLTOPO_REDUCE] = (mca_coll_topo_any_fn_t) module->previous.reduce,
-        [COLLTOPO_GATHER] = (mca_coll_topo_any_fn_t) module->previous.gather,
-        [COLLTOPO_SCATTER] = (mca_coll_topo_any_fn_t) module->previous.scatter,
-        [COLLTOPO_ALLGATHERV] = (mca_coll_topo_any_fn_t) module->previous.allgatherv,
-        [COLLTOPO_GATHERV] = (mca_coll_topo_any_fn_t) module->previous.gatherv,
-        [COLLTOPO_SCATTERV] = (mca_coll_topo_any_fn_t) module->previous.scatterv,
-        [COLLTOPO_ALLTOALLV] = (mca_coll_topo_any_fn_t) module->previous.alltoallv,
-        [COLLTOPO_ALLTOALLW] = (mca_coll_topo_any_fn_t) module->previous.alltoallw,
-        [COLLTOPO_NEIGHBORHOOD] = (mca_coll_topo_any_fn_t) module->previous.neighbor_alltoall,
+    const mca_coll_topo_module_t *module = (const mca_coll_topo_module_t *) context;
+    const mca_coll_base_module_t *const modules[COLLTOPO_COLLECTIVES] = {
+        [COLLTOPO_ALLTOALL] = module->previous.alltoall_module,
+        [COLLTOPO_ALLGATHER] = module->previous.allgather_module,
+        [COLLTOPO_REDUCE_SCATTER] = module->previous.reduce_scatter_module,
+        [COLLTOPO_ALLREDUCE] = module->previous.allreduce_module,
+        [COLLTOPO_BCAST] = module->previous.bcast_module,
+        [COLLTOPO_REDUCE] = module->previous.reduce_module,
+        [COLLTOPO_GATHER] = module->previous.gather_module,
+        [COLLTOPO_SCATTER] = module->previous.scatter_module,
+        [COLLTOPO_ALLGATHERV] = module->previous.allgatherv_module,
+        [COLLTOPO_GATHERV] = module->previous.gatherv_module,
+        [COLLTOPO_SCATTERV] = module->previous.scatterv_module,
+        [COLLTOPO_ALLTOALLV] = module->previous.alltoallv_module,
+        [COLLTOPO_ALLTOALLW] = module->previous.alltoallw_module,
+        [COLLTOPO_NEIGHBORHOOD] = module->previous.neighbor_alltoall_module,
     };
 
-    return mca_coll_topo_component_of(functions[collective]);
+    return mca_coll_topo_component_of(modules[collective]);
 }
 
 static void mca_coll_topo_replaced(void *context)

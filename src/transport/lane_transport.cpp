@@ -46,7 +46,8 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
 
 LaneTransport::~LaneTransport() {
   lingering().remove(*this);
-  if (!owes_nothing()) is_out(settling_, k_flush_patience_s, false, lent_);
+  const bool lingers = lingers_ || !lingering_.is_over();
+  if (lingers && !owes_nothing()) is_out(settling_, k_flush_patience_s, false, lent_);
   abandon(wiring_);
   abandon(settling_);
   abandon(lingering_);
