@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned k_turns_between = 16;  // of lanes that move, until MPI gets one too
-constexpr double k_flush_patience_s = 5;
+constexpr std::chrono::seconds k_flush_patience{5};
 constexpr double k_settle_patience_s = 10;
 
 }  // namespace
@@ -46,12 +46,13 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
 
 LaneTransport::~LaneTransport() {
   lingering().remove(*this);
-  const bool lingers = lingers_ || !lingering_.is_over();
-  if (lingers && !owes_nothing()) is_out(settling_, k_flush_patience_s, false, lent_);
+  const auto begin = Clock::now();
+  while ((lingers_ || !lingering_.is_over()) && Clock::now() - begin < k_flush_patience && !owes_nothing())
+    lent_.progress();
   abandon(wiring_);
   abandon(settling_);
   abandon(lingering_);
-  calls_.close(set_, k_flush_patience_s);
+  calls_.close(set_, std::chrono::duration<double>(k_flush_patience).count());
 }
 
 std::size_t LaneTransport::address_bytes() const {
