@@ -46,11 +46,12 @@ double median(std::vector<double> samples) { return quantiles(std::move(samples)
 }  // namespace
 
 FormedName formed(const std::string& text) {
-  const auto at = text.find('@');
-  if (at == std::string::npos || text.starts_with("file:")) return {text, Form::blocking};
+  const auto at = text.rfind('@');
+  if (at == std::string::npos) return {text, Form::blocking};
   const std::string form = text.substr(at + 1);
   if (form == "nonblocking") return {text.substr(0, at), Form::nonblocking};
   if (form == "persistent") return {text.substr(0, at), Form::persistent};
+  if (text.starts_with("file:")) return {text, Form::blocking};  // of its name
   throw std::invalid_argument(
       fmt::format("\"{}\": \"{}\" is no form; expected nonblocking or persistent, as in ring@persistent", text, form));
 }

@@ -20,7 +20,7 @@ enum class Server { topo, previous, either };
 class Contender {
  public:
   /// `text`: NAME or NAME:option=value:option=value, or file:PATH; NAME is an algorithm, auto, fallback, native or set.
-  /// All but files may end in a form, @nonblocking or @persistent. `pace`: coll_topo_pace, where coll/topo is asked;
+  /// May end in a form, @nonblocking or @persistent. `pace`: coll_topo_pace, where coll/topo is asked;
   /// empty: as set otherwise. `spread`: whose neighbourhoods are the graph, where the kind has one. Collective over
   /// MPI_COMM_WORLD. Throws std::invalid_argument, alike on all ranks.
   Contender(const std::string& text, Kind kind, const std::string& pace = {}, Spread spread = Spread::equal);

@@ -36,6 +36,9 @@ case $name in
     mpi "$ranks" "$bench" --algorithm ring --collective allgather,allreduce,reduce_scatter,reduce_scatter_block \
       --bytes 8,4K --check --iterations 5 --type int32 --op bxor
     mpi "$ranks" "$bench" --algorithm tra:radix=2 --collective alltoall --bytes 8,4K --check --iterations 5
+    "$build/bin/colltopo" generate linear "switch:$ranks" -o "$scratch/linear@8.sched" >/dev/null
+    file=file:$scratch/linear@8.sched  # an @ of its name, and one of a form
+    mpi "$ranks" "$bench" --algorithm "$file,$file@nonblocking,$file@persistent" --collective alltoallv --bytes 8,4K --check --iterations 5
     all_counts="equal uneven skewed huge sparse hot diagonal slabs halo"
     [ "$ranks" -lt 8 ] || all_counts=skewed  # more ranks than processors take their time
     for counts in $all_counts; do
