@@ -21,7 +21,7 @@ it = json.load(open("answer.json"))
 sys.exit(0 if eval(sys.argv[1]) else 1)' "$1" || fail "not $1: $(cat answer.json)"
 }
 
-if ldd "$colltopo" | grep -q libmpi; then fail "the command links MPI"; fi
+if ldd "$colltopo" | awk '{print $1}' | grep -q libmpi; then fail "the command links MPI"; fi
 
 for ranks in 2 3; do
   rm -f spread.sched
