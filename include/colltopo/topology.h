@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <iosfwd>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,6 +25,17 @@ struct Link {
 
   friend bool operator==(const Link&, const Link&) = default;
 };
+
+/// Which of equally short paths a network takes for what nobody steers.
+enum class SinglePaths : std::uint8_t {
+  unknown,  // ShortestPaths then assumes even ones where it can
+  lowest,   // each node the first of its links that come nearer to the target
+  hashed,   // each node one of those by a hash of node and target, as routers with equal-cost paths do
+};
+
+/// "lowest" and "hash"; nothing for other words.
+std::optional<SinglePaths> single_paths_named(std::string_view text);
+std::string_view name(SinglePaths paths);  // "" of unknown ones
 
 /// Links of a topology that does not say: 25 Gb/s (the testbed of Basu et al., section 5) and one microsecond.
 inline constexpr double k_default_bandwidth = 25e9 / 8;
@@ -61,6 +73,8 @@ class Topology {
   /// HyperX, HammingMesh and grids that lost links. For pictures. Empty for others.
   const std::vector<int>& arrangement() const { return arrangement_; }
 
+  SinglePaths single_paths() const { return single_paths_; }
+
  private:
   friend class TopologyBuilder;
   std::string name_;
@@ -71,6 +85,7 @@ class Topology {
   std::vector<int> sides_;
   bool wraps_ = false;
   std::vector<int> arrangement_;
+  SinglePaths single_paths_ = SinglePaths::unknown;
   std::vector<LinkId> out_, in_;                         // link numbers grouped by tail, by head
   std::vector<std::size_t> first_out_{0}, first_in_{0};  // node -> where its group begins
 };
@@ -89,6 +104,7 @@ class TopologyBuilder {
   TopologyBuilder& grid(std::vector<int> sides, bool wraps);
   /// As Topology::arrangement() says; grid() does it too.
   TopologyBuilder& arrange(std::vector<int> sides);
+  TopologyBuilder& route(SinglePaths paths);
 
   Topology build() &&;
 
@@ -139,23 +155,30 @@ std::string fingerprint(const Topology& topology);
 /// Hops from `source` to every node along links; -1: unreachable.
 std::vector<int> distances_from(const Topology& topology, NodeId source);
 
-/// One shortest path per pair of nodes: what a network does that balances nothing.
+/// One shortest path per pair of nodes: what a network does by itself.
 ///
-/// On a grid, dimension order (the first side first); a host with an even coordinate breaks a tie of both ways round
-/// upwards, an odd one downwards, which loads a torus evenly. Elsewhere the path of a breadth-first search that looks
-/// at links in their order.
+/// Of unknown paths, on a grid, dimension order (the first side first); a host with an even coordinate breaks a tie of
+/// both ways round upwards, an odd one downwards, which loads a torus evenly. Elsewhere the path of a breadth-first
+/// search that looks at links in their order. Keeps four bytes for each pair of nodes asked for, but for dimension
+/// order.
 class ShortestPaths {
  public:
-  explicit ShortestPaths(const Topology& topology);
+  explicit ShortestPaths(const Topology& topology) : ShortestPaths(topology, topology.single_paths()) {}
+  /// Whatever the topology says of its own.
+  ShortestPaths(const Topology& topology, SinglePaths paths);
   /// Links in order; empty when source == target. Throws Error when there is no path.
   std::vector<LinkId> path(NodeId source, NodeId target) const;
 
  private:
   std::vector<LinkId> along_grid(NodeId source, NodeId target) const;
+  std::vector<LinkId> by_nodes(NodeId source, NodeId target) const;
   LinkId link_between(NodeId tail, NodeId head) const;
+  [[noreturn]] void refuse(NodeId source, NodeId target) const;
 
   const Topology& topology_;
-  mutable std::vector<std::vector<LinkId>> arriving_by_;  // source -> node -> last link of its path; filled when asked
+  SinglePaths paths_;
+  // Filled when asked: source -> node -> last link of its path; of known paths, target -> node -> hops to it.
+  mutable std::vector<std::vector<std::int32_t>> known_;
 };
 
 /// A set of nodes and the capacity of the links that leave and enter it.

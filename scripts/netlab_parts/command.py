@@ -59,7 +59,7 @@ def _network_options(parser):
     _shaping_options(parser)
     routes = parser.add_mutually_exclusive_group()
     routes.add_argument("--routes", metavar="FILE", help="tables: colltopo routes SCHEDULE --for json")
-    routes.add_argument("--hash", action="store_true", help="of shortest paths one by hash instead of that of the lowest links")
+    routes.add_argument("--hash", action="store_true", help="of shortest paths one by hash instead of that of the lowest links; so does TOPO/routes:hash")
     routes.add_argument("--balance", action="store_true", help="balanced single-path routes (the best of dor, sssp and ilp)")
     parser.add_argument("--planes", metavar="N", type=int, default=1, help="lanes at least, for tables that come later")
 
@@ -123,7 +123,7 @@ def _print_up(about, as_json):
 
 
 def _bring_up(name, options):
-    single_path = "balanced" if options.balance else "hashed" if options.hash else "lowest"
+    single_path = "balanced" if options.balance else "hash" if options.hash else None
     return up.up(name, options.topo, shaping_of(options), options.routes, single_path, options.planes)
 
 

@@ -134,6 +134,6 @@ def ask_colltopo(arguments):
 
 
 def load(topo):
-    """Native JSON of TOPO, as text, and its graph."""
-    text = ask_colltopo(["topology", topo, "-o", "-"])
-    return text, Graph(json.loads(text))
+    """TOPO as its file has it, and its graph."""
+    native = json.loads(ask_colltopo(["topology", topo, "-o", "-"]))
+    return native, Graph(native)

@@ -18,20 +18,23 @@ from .fault import WRONG, Fault
 from .topology import HEAD, load
 
 
-def up(name, topo, shaping, routes_file=None, single_path="lowest", planes=1):
-    """Brings a network up, with the tables of routes_file or one path per pair: lowest, hashed or balanced, and addresses
-    in at least so many planes. Returns what to print about it."""
+def up(name, topo, shaping, routes_file=None, single_path=None, planes=1):
+    """Brings a network up, with the tables of routes_file or one path per pair: lowest, hash or balanced, by default what the topology
+    says, else lowest, and addresses in at least so many planes. Returns what to print about it."""
     begin = time.monotonic()
     if not 1 <= planes <= addresses.PLANES_MAX:
         raise Fault(f"--planes {planes}: expected 1 to {addresses.PLANES_MAX}")
     native, graph = load(topo)
     plan.check_size(graph)
+    said = native.pop("routes", "lowest")
+    single_path = single_path or said
     if routes_file:
         tables = routing.load(graph, routes_file)
     elif single_path == "balanced":
         tables = routing.balanced(graph, topo)
     else:
-        tables = routing.shortest(graph, hashed=single_path == "hashed")
+        tables = routing.shortest(graph, hashed=single_path == "hash")
+        native["routes"] = single_path
     tables.planes = max(tables.planes, planes)
     shaping = dataclasses.replace(shaping, delay_by=features.delay_by(shaping.delay_us))
     features.require(shaping.shaper, shaping.delay_by, tables.detours)
@@ -40,7 +43,7 @@ def up(name, topo, shaping, routes_file=None, single_path="lowest", planes=1):
     try:
         _write_plan(folder, graph, tables, shaping, stub)
         settings = {"planes": tables.planes, "stub": stub, "shaping": dataclasses.asdict(shaping)}
-        _build(folder, name, graph, {"topology": json.loads(native)} | settings)
+        _build(folder, name, graph, {"topology": native} | settings)
     except BaseException:
         state.remove(name)
         raise

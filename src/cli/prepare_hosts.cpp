@@ -58,7 +58,7 @@ Topology with_names(const Topology& machine, const std::vector<Line>& lines) {
     builder.grid(machine.sides(), machine.wraps());
   else if (!machine.arrangement().empty())
     builder.arrange(machine.arrangement());
-  return std::move(builder).build();
+  return std::move(builder.route(machine.single_paths())).build();
 }
 
 }  // namespace

@@ -96,6 +96,11 @@ void run(const Arguments& arguments, const Session& session) {
                          topology.wraps() ? ", wraps around" : ", no wrap-around"))
         .add_hidden("wraps", topology.wraps());
   }
+  if (topology.single_paths() != SinglePaths::unknown)
+    report.add("routes", name(topology.single_paths()),
+               fmt::format("of equally short paths, {}", topology.single_paths() == SinglePaths::lowest
+                                                             ? "each node takes its first link"
+                                                             : "each node takes one by hash"));
   report.add("bandwidth", facts.slowest_link, range(facts.slowest_link, facts.fastest_link) + " per link and direction")
       .add_hidden("fastest_bandwidth", facts.fastest_link)
       .add("bisection", facts.bisection,

@@ -67,7 +67,7 @@ Routing carried_over(const Topology& before, const Routing& routing, const Topol
     return std::pair(a.source, a.target) < std::pair(b.source, b.target);
   });
 
-  const ShortestPaths shortest(after);
+  const ShortestPaths shortest(after, SinglePaths::unknown);
   Routing result(after.hosts());
   result.reserve(routing.paths(), routing.links());
   std::vector<LinkId> path_links;

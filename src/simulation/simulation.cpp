@@ -128,8 +128,8 @@ Result simulate(const Subject& subject, const Topology& topology, bool use_symme
                             subject.name, subject.shape.ranks, topology.hosts(), topology.name()));
   const ShortestPaths paths(topology);
   Rank compared = 0;
-  // A rooted collective looks alike nowhere.
-  const bool may = use_symmetry && !rooted(subject.shape.collective);
+  // A rooted collective looks alike nowhere, and neither does what nodes choose by their numbers.
+  const bool may = use_symmetry && !rooted(subject.shape.collective) && topology.single_paths() == SinglePaths::unknown;
   const Translations translations = may ? translations_of(subject, topology, paths, &compared)
                                         : Translations(topology, {topology.hosts()}, {topology.hosts()});
   Sums sums(subject, topology, translations);
@@ -137,7 +137,7 @@ Result simulate(const Subject& subject, const Topology& topology, bool use_symme
   for (const Rank rank : translations.representatives()) {
     if (progress) progress(read, static_cast<Rank>(translations.representatives().size()));
     // Paths that are searched for are kept by source: those of a rank that has been read are of no use any more.
-    if (topology.sides().empty())
+    if (topology.sides().empty() && topology.single_paths() == SinglePaths::unknown)
       sums.add(subject.program_of(rank), ShortestPaths(topology));
     else
       sums.add(subject.program_of(rank), paths);

@@ -64,7 +64,7 @@ std::vector<double> even_loads(const FlowInstance& instance) {
     return {distances};
   }
   if (!topology.wraps() || instance.class_capacity.size() != topology.links().size()) return {};
-  const ShortestPaths shortest(topology);
+  const ShortestPaths shortest(topology, SinglePaths::unknown);
   std::vector<double> loads(topology.links().size(), 0);
   for (NodeId source = 0; source < topology.hosts(); ++source)
     for (NodeId target = 0; target < topology.hosts(); ++target)

@@ -161,7 +161,7 @@ Topology remaining(const Topology& topology, const Gone& gone, const std::string
     builder.grid(topology.sides(), topology.wraps());
   else if (hosts == topology.hosts() && !topology.arrangement().empty())
     builder.arrange(topology.arrangement());
-  return std::move(builder).build();
+  return std::move(builder.route(topology.single_paths())).build();
 }
 
 using NodesByName = std::map<std::string_view, NodeId>;

@@ -141,10 +141,16 @@ void set_grid(TopologyBuilder& builder, const json& grid, const Place& place) {
   builder.grid(std::move(sides), wraps.get<bool>());
 }
 
+void set_routes(TopologyBuilder& builder, const json& routes, const Place& place) {
+  const auto paths = routes.is_string() ? single_paths_named(routes.get<std::string>()) : std::nullopt;
+  if (!paths) place.refuse(routes.dump(), "\"lowest\" or \"hash\"");
+  builder.route(*paths);
+}
+
 Topology topology_in(const json& file, const std::string& file_name, const Lines& lines) {
   const Place top{file_name, 1, "top"};
   if (!file.is_object()) top.refuse("not an object", "{\"colltopo-topology\": 1, ...}");
-  expect_keys(file, {"colltopo-topology", "name", "hosts", "switches", "links", "grid"}, top);
+  expect_keys(file, {"colltopo-topology", "name", "hosts", "switches", "links", "grid", "routes"}, top);
   const auto key = [&](const char* name) { return Place{file_name, lines.of(name), name}; };
   const Place version = key("colltopo-topology");
   if (whole_number(member(file, "colltopo-topology", top), version) != k_version)
@@ -168,6 +174,7 @@ Topology topology_in(const json& file, const std::string& file_name, const Lines
   for (std::size_t i = 0; i < link_list.size(); ++i)
     add_link(builder, link_list[i], Place{file_name, lines.of_link(i), fmt::format("links[{}]", i)});
   if (file.contains("grid")) set_grid(builder, file["grid"], key("grid"));
+  if (file.contains("routes")) set_routes(builder, file["routes"], key("routes"));
   Topology topology = std::move(builder).build();
   expect_different_names(topology, hosts);
   return topology;
@@ -228,6 +235,8 @@ void write_topology(std::ostream& out, const Topology& topology) {
   if (!topology.sides().empty())
     out << "  \"grid\": {\"sides\": " << json(topology.sides()).dump()
         << ", \"wraps\": " << (topology.wraps() ? "true" : "false") << "},\n";
+  if (topology.single_paths() != SinglePaths::unknown)
+    out << "  \"routes\": \"" << name(topology.single_paths()) << "\",\n";
   out << "  \"links\": [";
   const char* before = "\n";
   for (const Link& link : topology.links()) {

@@ -130,6 +130,11 @@ TopologyBuilder& TopologyBuilder::arrange(std::vector<int> sides) {
   return *this;
 }
 
+TopologyBuilder& TopologyBuilder::route(SinglePaths paths) {
+  topology_.single_paths_ = paths;
+  return *this;
+}
+
 Topology TopologyBuilder::build() && {
   // Everything that is computed from links divides their bandwidths or adds them up.
   double& slowest = topology_.slowest_bandwidth_;

@@ -19,19 +19,20 @@ TopologyBuilder nodes_of(const Topology& topology, const std::string& name, Node
   TopologyBuilder builder(name, topology.hosts(), std::int64_t{topology.switches()} + more_switches);
   for (NodeId node = 0; node < topology.nodes(); ++node) builder.name_node(node, topology.node_name(node));
   if (!topology.arrangement().empty()) builder.arrange(topology.arrangement());
+  builder.route(topology.single_paths());
   return builder;
 }
 
 /// The same graph with other links: `change` edits each.
 template <typename Change>
-Topology with_links(const Topology& topology, const std::string& name, const Change& change) {
+TopologyBuilder with_links(const Topology& topology, const std::string& name, const Change& change) {
   TopologyBuilder builder = nodes_of(topology, name, 0);
   for (Link link : topology.links()) {
     change(link);
     builder.link(link.tail, link.head, link.bandwidth, link.latency);
   }
   if (!topology.sides().empty()) builder.grid(topology.sides(), topology.wraps());
-  return std::move(builder).build();
+  return builder;
 }
 
 Topology with_bandwidth(const Topology& topology, const std::string& spec, const std::string& argument) {
@@ -41,14 +42,21 @@ Topology with_bandwidth(const Topology& topology, const std::string& spec, const
         fmt::format("{}: bandwidth '{}'; expected a number above 0 and one of bps kbps Mbps Gbps Tbps (bits) or "
                     "Bps kBps MBps GBps TBps (bytes)",
                     spec, argument));
-  return with_links(topology, spec, [&](Link& link) { link.bandwidth = bandwidth; });
+  return with_links(topology, spec, [&](Link& link) { link.bandwidth = bandwidth; }).build();
 }
 
 Topology with_latency(const Topology& topology, const std::string& spec, const std::string& argument) {
   double latency = 0;
   if (!parse_latency(argument, latency) || latency < 0)
     throw Error(fmt::format("{}: latency '{}'; expected a number of 0 or more and one of ns us ms s", spec, argument));
-  return with_links(topology, spec, [&](Link& link) { link.latency = latency; });
+  return with_links(topology, spec, [&](Link& link) { link.latency = latency; }).build();
+}
+
+Topology with_routes(const Topology& topology, const std::string& spec, const std::string& argument) {
+  const std::optional<SinglePaths> paths = single_paths_named(argument);
+  if (!paths) throw Error(fmt::format("{}: routes '{}'; expected lowest or hash", spec, argument));
+  TopologyBuilder builder = with_links(topology, spec, [](Link&) {});
+  return std::move(builder.route(*paths)).build();
 }
 
 Topology with_ranks_on_hosts(const Topology& topology, const std::string& spec, const std::string& argument) {
@@ -112,6 +120,8 @@ Topology with_injection(const Topology& topology, const std::string& spec, const
 constexpr std::array k_modifiers{
     Modifier{"bandwidth", "25Gbps", "of every link, per direction (default 25Gbps)", with_bandwidth},
     Modifier{"latency", "1us", "of every link (default 1us)", with_latency},
+    Modifier{"routes", "lowest or hash", "which of equally short paths the network takes by itself (default unknown)",
+             with_routes},
     Modifier{"ranks", "2 or 2,1,0*6", "of ranks on every host, or on each; hosts without any forward",
              with_ranks_on_hosts},
     Modifier{"host-bandwidth", "LINKS", "a host sends, receives and forwards at most LINKS times the slowest link",

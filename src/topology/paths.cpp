@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <zlib.h>
 
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
@@ -31,7 +32,39 @@ void search_from(const Topology& topology, NodeId source, const Found& found) {
   }
 }
 
+// Backwards: to all nodes that reach it; -1 of others.
+std::vector<std::int32_t> distances_to(const Topology& topology, NodeId target) {
+  std::vector<std::int32_t> hops(static_cast<std::size_t>(topology.nodes()), -1);
+  std::vector<NodeId> reached{target};
+  hops[static_cast<std::size_t>(target)] = 0;
+  for (std::size_t next = 0; next < reached.size(); ++next) {
+    for (const LinkId id : topology.links_in(reached[next])) {
+      const NodeId tail = topology.link(id).tail;
+      if (hops[static_cast<std::size_t>(tail)] >= 0) continue;
+      hops[static_cast<std::size_t>(tail)] = hops[static_cast<std::size_t>(reached[next])] + 1;
+      reached.push_back(tail);
+    }
+  }
+  return hops;
+}
+
+// As netlab's routers have it: the CRC-32 of "node>target".
+std::size_t hash_of(NodeId node, NodeId target) {
+  const std::string text = fmt::format("{}>{}", node, target);
+  return crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+}
+
 }  // namespace
+
+std::optional<SinglePaths> single_paths_named(std::string_view text) {
+  for (const SinglePaths paths : {SinglePaths::lowest, SinglePaths::hashed})
+    if (text == name(paths)) return paths;
+  return std::nullopt;
+}
+
+std::string_view name(SinglePaths paths) {
+  return paths == SinglePaths::lowest ? "lowest" : paths == SinglePaths::hashed ? "hash" : "";
+}
 
 std::vector<int> distances_from(const Topology& topology, NodeId source) {
   std::vector<int> distances(static_cast<std::size_t>(topology.nodes()), -1);
@@ -43,14 +76,15 @@ std::vector<int> distances_from(const Topology& topology, NodeId source) {
   return distances;
 }
 
-ShortestPaths::ShortestPaths(const Topology& topology)
-    : topology_(topology), arriving_by_(static_cast<std::size_t>(topology.nodes())) {}
+ShortestPaths::ShortestPaths(const Topology& topology, SinglePaths paths)
+    : topology_(topology), paths_(paths), known_(static_cast<std::size_t>(topology.nodes())) {}
 
 std::vector<LinkId> ShortestPaths::path(NodeId source, NodeId target) const {
   if (source == target) return {};
+  if (paths_ != SinglePaths::unknown) return by_nodes(source, target);
   if (!topology_.sides().empty()) return along_grid(source, target);
 
-  std::vector<LinkId>& arriving_by = arriving_by_[static_cast<std::size_t>(source)];
+  std::vector<LinkId>& arriving_by = known_[static_cast<std::size_t>(source)];
   if (arriving_by.empty()) {
     arriving_by.assign(static_cast<std::size_t>(topology_.nodes()), k_no_link);
     search_from(topology_, source,
@@ -59,12 +93,31 @@ std::vector<LinkId> ShortestPaths::path(NodeId source, NodeId target) const {
   std::vector<LinkId> path;
   for (NodeId node = target; node != source; node = topology_.link(path.back()).tail) {
     path.push_back(arriving_by[static_cast<std::size_t>(node)]);
-    if (path.back() == k_no_link)
-      throw Error(fmt::format("{}: no path from {} to {}; every host must reach every other", topology_.name(),
-                              topology_.node_name(source), topology_.node_name(target)));
+    if (path.back() == k_no_link) refuse(source, target);
   }
   std::reverse(path.begin(), path.end());
   return path;
+}
+
+std::vector<LinkId> ShortestPaths::by_nodes(NodeId source, NodeId target) const {
+  std::vector<std::int32_t>& hops = known_[static_cast<std::size_t>(target)];
+  if (hops.empty()) hops = distances_to(topology_, target);
+  const auto hops_of = [&](NodeId node) { return hops[static_cast<std::size_t>(node)]; };
+  if (hops_of(source) < 0) refuse(source, target);
+  std::vector<LinkId> path, nearer;
+  for (NodeId node = source; node != target; node = topology_.link(path.back()).head) {
+    nearer.clear();
+    for (const LinkId id : topology_.links_out(node))
+      if (hops_of(topology_.link(id).head) == hops_of(node) - 1) nearer.push_back(id);
+    const std::size_t place = paths_ == SinglePaths::hashed ? hash_of(node, target) % nearer.size() : 0;
+    path.push_back(nearer[place]);
+  }
+  return path;
+}
+
+void ShortestPaths::refuse(NodeId source, NodeId target) const {
+  throw Error(fmt::format("{}: no path from {} to {}; every host must reach every other", topology_.name(),
+                          topology_.node_name(source), topology_.node_name(target)));
 }
 
 std::vector<LinkId> ShortestPaths::along_grid(NodeId source, NodeId target) const {

@@ -80,7 +80,7 @@ Topology with_ranks(const Topology& machine, std::span<const int> ranks_on, std:
       builder.link(rank, renumbered(host), bandwidth, 0).link(renumbered(host), rank, bandwidth, 0);
     }
   }
-  return std::move(builder).build();
+  return std::move(builder.route(machine.single_paths())).build();
 }
 
 std::vector<int> ranks_on_hosts(std::string_view text, NodeId hosts) {

@@ -1,6 +1,7 @@
 """Cases about routes: every message takes the links that its schedule says. Asserts that fail say what was seen."""
 import json
 import os
+import subprocess
 
 from measures import goodput, lane_address, link_counters, reaches, routes_of
 from sandbox import Skip, assert_same, netlab, picture
@@ -126,8 +127,20 @@ def _walk(hosts, links):
     return loads
 
 
+def _simulate(*arguments):
+    return subprocess.run(["colltopo", "simulate", *arguments], capture_output=True, text=True, timeout=60, check=True).stdout
+
+
+def _known_to_model(network, like):
+    """What the model says of the busiest link of an all-to-all in `network`, routed as `like` says."""
+    path = f"{network}/routes:{like}"
+    said = json.loads(_simulate("linear", path, "-c", "alltoall", "--bytes", "1K", "--json"))
+    return round(said["busiest_link_load"])
+
+
 def routes_by_default():
-    """On K4,4 a balanced choice of single paths puts 3 messages on the busiest link; first come and by hash put more."""
+    """On K4,4 a balanced choice of single paths puts 3 messages on the busiest link; first come and by hash put more, as the
+    model knows."""
     busiest = {}
     for option in ("--balance", "--hash", None):
         netlab("up", "bipartite:4:4", *([option] if option else []))
@@ -136,3 +149,12 @@ def routes_by_default():
         busiest[option] = max(loads)
         netlab("down")
     assert busiest["--balance"] == 3 < busiest["--hash"] <= busiest[None], busiest
+    assert busiest["--hash"] == _known_to_model("bipartite:4:4", "hash"), busiest
+    assert busiest[None] == _known_to_model("bipartite:4:4", "lowest"), busiest
+    # A topology that says how it routes is taken at its word, and jobs hear of it.
+    for like, loaded in (("hash", busiest["--hash"]), ("lowest", busiest[None])):
+        netlab("up", f"bipartite:4:4/routes:{like}")
+        assert max(_walk(8, 32)) == loaded, like
+        with open("/run/netlab/netlab/topology.json", encoding="utf-8") as file:
+            assert json.load(file)["routes"] == like
+        netlab("down")

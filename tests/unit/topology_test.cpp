@@ -138,8 +138,9 @@ TEST(Topology, narrow_cuts_count_their_links_right) {
 }
 
 TEST(Topology, paths_are_connected_and_shortest) {
-  for (const char* spec :
-       {"ring:7", "mesh:3x4", "torus:4x3x2", "hypercube:4", "bipartite:3:4", "switch:6", "complete:5"}) {
+  for (const char* spec : {"ring:7", "mesh:3x4", "torus:4x3x2", "hypercube:4", "bipartite:3:4", "switch:6",
+                           "complete:5", "torus:4x4/routes:lowest", "fattree:4/routes:lowest", "torus:4x4/routes:hash",
+                           "fattree:4/routes:hash", "kautz:10:3/routes:hash"}) {
     const Topology topology = topology_of(spec);
     const ShortestPaths paths(topology);
     for (NodeId source = 0; source < topology.hosts(); ++source) {
@@ -167,6 +168,57 @@ TEST(Topology, dimension_order_loads_even_tori_evenly) {
     for (NodeId target = 0; target < torus.hosts(); ++target)
       for (const LinkId id : paths.path(source, target)) ++load[static_cast<std::size_t>(id)];
   EXPECT_THAT(load, testing::Each(8));
+}
+
+int busiest_of_all_pairs(const std::string& spec) {
+  const Topology topology = topology_of(spec);
+  const ShortestPaths paths(topology);
+  std::vector<int> load(topology.links().size(), 0);
+  for (NodeId source = 0; source < topology.hosts(); ++source)
+    for (NodeId target = 0; target < topology.hosts(); ++target)
+      for (const LinkId id : paths.path(source, target)) ++load[static_cast<std::size_t>(id)];
+  return *std::ranges::max_element(load);
+}
+
+TEST(Topology, networks_that_say_how_they_route_are_less_even) {
+  // K3,3: between two hosts of a side, hops by the first host of the other; its links have one message of their own and
+  // one for each of the two others.
+  EXPECT_EQ(busiest_of_all_pairs("bipartite:3:3/routes:lowest"), 5);
+  EXPECT_EQ(busiest_of_all_pairs("torus:4x4"), 8);
+  EXPECT_GT(busiest_of_all_pairs("torus:4x4/routes:hash"), 8);
+  EXPECT_GT(busiest_of_all_pairs("torus:4x4/routes:lowest"), 8);
+}
+
+TEST(Topology, routes_are_by_node_and_target) {
+  const Topology topology = topology_of("torus:4x4/routes:hash");
+  const ShortestPaths paths(topology);
+  for (NodeId source = 0; source < 16; ++source) {
+    for (NodeId target = 0; target < 16; ++target) {
+      const std::vector<LinkId> path = paths.path(source, target);
+      if (path.size() < 2) continue;
+      const std::vector<LinkId> rest = paths.path(topology.link(path.front()).head, target);
+      EXPECT_TRUE(std::ranges::equal(std::span(path).subspan(1), rest)) << source << " to " << target;
+    }
+  }
+}
+
+TEST(Topology, routes_outlive_modifiers_and_files) {
+  for (const char* spec : {"torus:4x4/routes:hash/bandwidth:1Gbps", "torus:4x4/routes:hash/drop-links:1",
+                           "torus:4x4/routes:hash/ranks:2", "torus:4x4/routes:hash/injection:2"}) {
+    const Topology topology = topology_of(spec);
+    EXPECT_EQ(topology.single_paths(), SinglePaths::hashed) << spec;
+    std::stringstream file;
+    write_topology(file, topology);
+    EXPECT_EQ(read_topology(file, "file").single_paths(), SinglePaths::hashed) << spec;
+  }
+  EXPECT_EQ(fingerprint(topology_of("torus:4x4/routes:hash")), fingerprint(topology_of("torus:4x4")));
+  EXPECT_EQ(topology_of("torus:4x4").single_paths(), SinglePaths::unknown);
+}
+
+TEST(Topology, routes_that_are_unknown_are_refused) {
+  EXPECT_EQ(error_of("ring:4/routes:random"), "ring:4/routes:random: routes 'random'; expected lowest or hash");
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 1, "links": [], "routes": 3})"),
+              HasSubstr("routes: 3; expected \"lowest\" or \"hash\""));
 }
 
 TEST(Topology, sides_are_known_for_grids_only) {

@@ -16,7 +16,7 @@ std::string refusal(const Topology& topology, const SynthesisOptions&) {
 }
 
 Synthesis make(const Topology& topology, const SynthesisOptions&) {
-  const ShortestPaths grid(topology);
+  const ShortestPaths grid(topology, SinglePaths::unknown);
   Synthesis synthesis{Routing(topology.hosts()), {}};
   for (NodeId source = 0; source < topology.hosts(); ++source)
     for (NodeId target = 0; target < topology.hosts(); ++target)
