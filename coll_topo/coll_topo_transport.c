@@ -9,7 +9,6 @@
 
 #include "coll_topo.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -167,6 +167,26 @@ static int mca_coll_topo_look(void)
     return completed;
 }
 
+/* With the lock of requests. */
+static inline void mca_coll_topo_be_called(void)
+{
+    if (OPAL_UNLIKELY(!mca_coll_topo_under_way.is_registered)) {
+        mca_coll_topo_under_way.is_registered = true;
+        mca_coll_topo_under_way.lingering = colltopo_lingering();
+        (void) opal_progress_register(mca_coll_topo_look);
+    }
+}
+
+/* After a request that was over at once: what lanes still hold of it is to go out. */
+void mca_coll_topo_move_lingering(void)
+{
+    if (0 != *colltopo_lingering()) {
+        OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
+        mca_coll_topo_be_called();
+        OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
+    }
+}
+
 /* The request is under way from now on, and whoever makes progress completes it. */
 void mca_coll_topo_send_off(mca_coll_topo_request_t *request)
 {
@@ -178,10 +198,6 @@ void mca_coll_topo_send_off(mca_coll_topo_request_t *request)
         request->next = mca_coll_topo_under_way.incoming;
         mca_coll_topo_under_way.incoming = request;
     }
-    if (OPAL_UNLIKELY(!mca_coll_topo_under_way.is_registered)) {
-        mca_coll_topo_under_way.is_registered = true;
-        mca_coll_topo_under_way.lingering = colltopo_lingering();
-        (void) opal_progress_register(mca_coll_topo_look);
-    }
+    mca_coll_topo_be_called();
     OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
 }

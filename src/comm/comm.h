@@ -144,7 +144,7 @@ class Comm {
   int run_with_memory(Transport& transport, Collective collective, const colltopo_call& call, Ready& ready);
   bool may_have_shares(Collective collective, const Decision& decision) const;
   std::unique_ptr<SharePlanner> share_planner(const Decision& decision) const;
-  bool has_traffic(Collective collective, const Decision& decision, Form form);
+  bool follows_traffic(Collective collective, const Decision& decision, Form form);
   void follow_traffic(Collective collective, const colltopo_call& call);
   Decision planned(Collective collective, const colltopo_call& call, const Decision& decision);
   void count(Collective collective, Ready& ready, const colltopo_call& call, Form form) const;

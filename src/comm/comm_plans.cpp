@@ -120,7 +120,7 @@ bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Deci
 
 std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& call, const Decision& decision,
                                    Form form) {
-  const bool has_traffic = this->has_traffic(collective, decision, form);
+  const bool has_traffic = follows_traffic(collective, decision, form);
   Served& plan = has_traffic ? served(collective, call, with_shares_in_force(decision, *replanner_), form)
                              : served(collective, call, decision, form);
   const Request request = request_of(collective, call, form);

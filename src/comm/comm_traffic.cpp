@@ -11,14 +11,15 @@ namespace colltopo {
 
 namespace {
 
-constexpr Rank k_most_planned_ranks = 1024;  // whose traffic is added up by all: 8 MiB
-constexpr const char* k_as_good = "as good";
+constexpr Rank k_most_planned_ranks = 1024;  // whose traffic is one matrix: 8 MiB
 
 }  // namespace
 
 // All of this is the same on all ranks.
 bool Comm::may_have_shares(Collective collective, const Decision& decision) const {
-  if (decision.file == nullptr || ranks_ < 2 || row(collective).sizes != Sizes::of_messages) return false;
+  if (decision.file == nullptr || ranks_ < 2 || ranks_ > k_most_planned_ranks ||
+      row(collective).sizes != Sizes::of_messages)
+    return false;
   const RankPlaces& places = selector_.places();
   return !places.empty() && (places.in_order || decision.file->by_host);
 }
@@ -29,7 +30,7 @@ std::unique_ptr<SharePlanner> Comm::share_planner(const Decision& decision) cons
                                         selector_.lanes());
 }
 
-bool Comm::has_traffic(Collective collective, const Decision& decision, Form form) {
+bool Comm::follows_traffic(Collective collective, const Decision& decision, Form form) {
   if (settings_.replan == 0 || form != Form::blocking || !may_have_shares(collective, decision)) return false;
   if (replanner_ == nullptr)
     replanner_ = std::make_unique<Replanner>(rank_, ranks_, settings_.replan, decision.file, share_planner(decision),
@@ -51,40 +52,30 @@ void Comm::follow_traffic(Collective collective, const colltopo_call& call) {
 
 // In the turn of an operation: the decision with shares for what the ranks have for each other.
 Decision Comm::planned(Collective collective, const colltopo_call& call, const Decision& decision) {
-  if (!may_have_shares(collective, decision) || ranks_ > k_most_planned_ranks) return decision;
+  if (!may_have_shares(collective, decision)) return decision;
   const auto ranks = static_cast<std::size_t>(ranks_);
   std::vector<long long> sums(ranks * ranks, 0);
   for (std::size_t peer = 0; peer < ranks; ++peer)
     sums[static_cast<std::size_t>(rank_) * ranks + peer] = static_cast<long long>(call.blocks->input_bytes[peer]);
   agreement_.add_up(sums);
 
-  std::string fault, answer;
+  std::string fault, text;
   SharePlan plan;
   if (rank_ == 0) {
     try {
       const std::atomic<bool> goes_on = false;
       plan = share_planner(decision)->plan(std::vector<std::uint64_t>(sums.begin(), sums.end()), goes_on);
-      answer = plan.shares.ranks() == 0 ? k_as_good : plan.shares.text();
+      text = text_of(plan);
     } catch (const std::exception& error) {
       fault = error.what();
     }
   }
-  answer = agreement_.text_of_rank_0(answer);
+  AgreedShares agreed = agreed_shares(agreement_, *decision.file, agreement_.text_of_rank_0(text), rank_, &fault);
+  if (agreed.failed && !fault.empty())
+    voice_.say(0, fmt::format("{} keeps the shares of its file: {}", name(collective), fault));
+  if (agreed.file == nullptr) return decision;
   Decision made = decision;
-  if (answer == k_as_good) return made;
-  if (!answer.empty()) {
-    try {
-      made.file = with_shares(*decision.file, answer, rank_);
-    } catch (const std::exception& error) {
-      fault = error.what();
-    }
-  }
-  // Rank 0 has proved the whole; what hinders another is its own.
-  const bool is_good = agreement_.all_good(&fault) && !answer.empty();
-  if (!is_good) {
-    if (!fault.empty()) voice_.say(0, fmt::format("{} keeps the shares of its file: {}", name(collective), fault));
-    return decision;
-  }
+  made.file = std::move(agreed.file);
   made.name += fmt::format(", shares of operation {}", ++planned_);
   if (rank_ == 0) voice_.say(1, fmt::format("{} for its own traffic: {}", name(collective), to_say(plan, 1)));
   return made;

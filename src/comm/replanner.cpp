@@ -12,10 +12,7 @@ namespace colltopo {
 
 namespace {
 
-// What rank 0 tells in place of shares.
-constexpr const char* k_not_yet = "not yet";
-constexpr const char* k_as_good = "as good";
-constexpr const char* k_ends = "ends";
+constexpr const char* k_not_yet = "not yet";  // in place of shares
 
 // Traffic that differs by less than this part from what was planned for is not planned for again.
 constexpr double k_alike = 0.02;
@@ -45,7 +42,6 @@ Replanner::Replanner(Rank rank, Rank ranks, int every, std::shared_ptr<const Loa
                      std::unique_ptr<SharePlanner> planner, const colltopo_callbacks& callbacks,
                      const Agreement& agreement)
     : rank_(rank),
-      ranks_(ranks),
       every_(every),
       left_(every),
       original_(std::move(original)),
@@ -96,7 +92,9 @@ Replanner::Outcome Replanner::meet(Collective collective) {
   return {};
 }
 
+// What was sent before has come by now, for rank 0 has planned by it; the request may not know yet.
 void Replanner::send_sums() {
+  while (rank_ != 0 && !have_come()) transport_.progress();
   stage_ = Stage::gathering;
   calls_under_way_ = calls_;
   calls_ = 0;
@@ -146,8 +144,7 @@ std::string Replanner::answer() {
   if (!is_made_) return k_not_yet;
   if (thread_.joinable()) thread_.join();
   is_made_ = false;
-  if (!fault_.empty()) return k_ends;
-  return made_.shares.ranks() == 0 ? k_as_good : made_.shares.text();
+  return fault_.empty() ? text_of(made_) : "";
 }
 
 Replanner::Outcome Replanner::take(const std::string& answer) {
@@ -158,22 +155,13 @@ Replanner::Outcome Replanner::take(const std::string& answer) {
 }
 
 Replanner::Outcome Replanner::took(const std::string& answer) {
-  if (answer == k_as_good) return {};
-  std::shared_ptr<const LoadedProgram> made;
-  if (answer != k_ends) {
-    try {
-      made = with_shares(*original_, answer, rank_);
-    } catch (const std::exception& error) {
-      fault_ = error.what();
-    }
-  }
-  // Rank 0 has proved the whole; what hinders another is its own.
-  const bool all = agreement_.all_good(&fault_);
-  if (!all || answer == k_ends) {
+  AgreedShares agreed = agreed_shares(agreement_, *original_, answer, rank_, &fault_);
+  if (agreed.failed) {
     stage_ = Stage::ended;
     return {false, 0, fault_.empty() ? "" : fmt::format("shares no longer follow the traffic: {}", fault_)};
   }
-  in_force_ = std::move(made);
+  if (agreed.file == nullptr) return {};
+  in_force_ = std::move(agreed.file);
   ++taken_;
   if (rank_ != 0) return {true, 1, ""};
   return {true, 1, fmt::format("traffic of {} calls: {}", calls_under_way_, to_say(made_, calls_under_way_))};

@@ -27,8 +27,8 @@ class Replanner {
   Replanner(const Replanner&) = delete;
   Replanner& operator=(const Replanner&) = delete;
 
-  /// Whether this is what serves the calls, at first or by now.
-  bool is_of(const LoadedProgram* file) const { return file == original_.get() || file == in_force_.get(); }
+  /// Whether this is what served the calls at first.
+  bool is_of(const LoadedProgram* file) const { return file == original_.get(); }
   const std::shared_ptr<const LoadedProgram>& in_force() const { return in_force_; }
   /// How often shares were replaced.
   int taken() const { return taken_; }
@@ -54,7 +54,7 @@ class Replanner {
   Outcome take(const std::string& answer);
   Outcome took(const std::string& answer);
 
-  Rank rank_, ranks_;
+  Rank rank_;
   int every_, left_;
   std::shared_ptr<const LoadedProgram> original_, in_force_;
   std::unique_ptr<SharePlanner> planner_;

@@ -164,11 +164,11 @@ std::vector<Row> own_rows() {
        }},
       {{"alltoallv_replan", "0",
         "alltoallv, alltoallw and neighborhood by a schedule file with several routes: calls after which what was sent "
-        "is gathered, beside them, and shares of the routes are planned for it; 0: never"},
+        "is gathered, beside them, and shares of the routes are planned for it, up to 1024 ranks; 0: never"},
        [](Settings& s, std::string_view n, std::string_view v) { s.replan = whole_number(n, v, 0, 1 << 30); }},
       {{"alltoallv_plan", "0",
         "1: what MPI_Alltoallv_init and the like are told of sizes is gathered, and shares of the routes of the "
-        "schedule file that serves them are planned for it; 0: the file's own shares"},
+        "schedule file that serves them are planned for it, up to 1024 ranks; 0: the file's own shares"},
        [](Settings& s, std::string_view n, std::string_view v) { s.plan = whole_number(n, v, 0, 1) == 1; }},
       {{"rules", "", "JSON file that says which algorithm serves which call (docs/rules.md); empty: the model decides"},
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},

@@ -20,6 +20,7 @@ constexpr double k_most_s = 10;      // of solving
 constexpr Chunk k_most_chunks = 64;  // per shard: blocks of usual sizes have few elements per chunk
 // Other shares cost every rank a plan: they must save this part.
 constexpr double k_worth = 0.02;
+constexpr const char* k_as_good = "as good";  // in place of shares
 
 double seconds(const Topology& topology, const Routing& routing, const Demand& demand) {
   return all_to_all_time(topology, link_loads(topology, routing, demand)) / topology.slowest_bandwidth();
@@ -77,10 +78,25 @@ SharePlan SharePlanner::plan(std::span<const std::uint64_t> bytes, const std::at
   return plan;
 }
 
-std::shared_ptr<const LoadedProgram> with_shares(const LoadedProgram& original, const std::string& shares, Rank rank) {
-  auto made = std::make_shared<LoadedProgram>(original);
-  made->program = std::make_shared<const Program>(program_of(RouteShares::from_text(shares), rank));
-  return made;
+std::string text_of(const SharePlan& plan) { return plan.shares.ranks() == 0 ? k_as_good : plan.shares.text(); }
+
+AgreedShares agreed_shares(const Agreement& agreement, const LoadedProgram& original, const std::string& text,
+                           Rank rank, std::string* fault) {
+  if (text == k_as_good) return {};
+  AgreedShares agreed;
+  if (!text.empty()) {
+    try {
+      auto made = std::make_shared<LoadedProgram>(original);
+      made->program = std::make_shared<const Program>(program_of(RouteShares::from_text(text), rank));
+      agreed.file = std::move(made);
+    } catch (const std::exception& error) {
+      *fault = error.what();
+    }
+  }
+  // Rank 0 has proved the whole; what hinders another is its own.
+  agreed.failed = !agreement.all_good(fault) || text.empty();
+  if (agreed.failed) agreed.file.reset();
+  return agreed;
 }
 
 std::string to_say(const SharePlan& plan, long long calls) {

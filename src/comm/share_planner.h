@@ -10,6 +10,7 @@
 #include "colltopo/route_shares.h"
 #include "colltopo/schedule.h"
 #include "colltopo/topology.h"
+#include "comm/agreement.h"
 #include "comm/schedule_files.h"
 
 namespace colltopo {
@@ -48,9 +49,19 @@ class SharePlanner {
   Routing in_force_;   // with the shares in force
 };
 
-/// What serves with these shares in place of those of `original`: `rank`'s program, of the text of shares that rank 0
-/// has planned and proved. Throws Error for a text that says something else.
-std::shared_ptr<const LoadedProgram> with_shares(const LoadedProgram& original, const std::string& shares, Rank rank);
+/// What rank 0 tells the others of its plan; of one that could not be made, "".
+std::string text_of(const SharePlan& plan);
+
+/// What the ranks make of rank 0's text.
+struct AgreedShares {
+  /// What serves with the new shares in place of the original's; null: those in force are kept.
+  std::shared_ptr<const LoadedProgram> file;
+  bool failed = false;  // of any rank
+};
+/// Collective. `fault`: why this rank has no plan, "" where it knows of nothing; afterwards, on the rank that is to say
+/// so, why there are no new shares.
+AgreedShares agreed_shares(const Agreement& agreement, const LoadedProgram& original, const std::string& text,
+                           Rank rank, std::string* fault);
 
 /// "new shares take 1.2 ms of the busiest link per call, ..."
 std::string to_say(const SharePlan& plan, long long calls);

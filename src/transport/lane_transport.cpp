@@ -31,7 +31,12 @@ struct LaneTransport::Trial {
 };
 
 LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting setting, Place place, Transport& lent)
-    : calls_(calls), set_(set), setting_(std::move(setting)), place_(place), lent_(lent) {
+    : calls_(calls),
+      set_(set),
+      setting_(std::move(setting)),
+      place_(place),
+      lent_(lent),
+      operations_(lingering().operations_on(set)) {
   const auto ranks = static_cast<std::size_t>(place.ranks);
   endpoints_.resize(ranks * static_cast<std::size_t>(setting_.lanes()));
   heard_.resize(endpoints_.size());
@@ -44,10 +49,12 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
   lingering_.under_way.resize(lanes);
 }
 
+// Where operations of others are under way on the lanes, those move on what is left here.
 LaneTransport::~LaneTransport() {
   lingering().remove(*this);
   const auto begin = Clock::now();
-  while ((lingers_ || !lingering_.is_over()) && Clock::now() - begin < k_flush_patience && !owes_nothing())
+  while (operations_->load(std::memory_order_acquire) <= 0 && (lingers_ || !lingering_.is_over()) &&
+         Clock::now() - begin < k_flush_patience && !owes_nothing())
     lent_.progress();
   abandon(wiring_);
   abandon(settling_);
@@ -275,13 +282,13 @@ bool LaneTransport::is_out(Flush& flush, double time_s, bool whole, Transport& w
 
 // What stays under way for so long is not waited for again: it may be nobody's message.
 void LaneTransport::settle() noexcept {
-  if (operations_.load(std::memory_order_acquire) > 0) return lingering().add(*this);
+  if (operations_->load(std::memory_order_acquire) > 0) return lingering().add(*this);
   settles_ = settles_ && is_out(settling_, k_settle_patience_s, false, lent_);
 }
 
 void LaneTransport::operation_ends() noexcept {
   lingering().add(*this);
-  operations_.fetch_sub(1, std::memory_order_release);
+  operations_->fetch_sub(1, std::memory_order_release);
 }
 
 bool LaneTransport::owes_nothing() noexcept {

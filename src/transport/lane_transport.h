@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,7 +59,8 @@ class LaneTransport final : public Transport {
   /// on.
   bool is_settled(double time_s, bool whole, Transport& waits) noexcept;
   /// To be called after a run: returns when what was sent needs no more progress of this rank. While operations are
-  /// under way that is left to lingering(): their messages may have to wait for peers that wait for this rank.
+  /// under way on these lanes, those of other communicators too, that is left to lingering(): their messages may have
+  /// to wait for peers that wait for this rank.
   void settle() noexcept;
 
   /// For operations; any thread may call these, of plans that are wired. `lane` is a program's.
@@ -69,7 +71,7 @@ class LaneTransport final : public Transport {
     return operation_tag(place_.number, source, tag);
   }
   Rank rank() const noexcept { return place_.rank; }
-  void operation_begins() noexcept { operations_.fetch_add(1, std::memory_order_relaxed); }
+  void operation_begins() noexcept { operations_->fetch_add(1, std::memory_order_relaxed); }
   /// What it has sent may still have to be moved on.
   void operation_ends() noexcept;
   /// True when something moved.
@@ -126,7 +128,7 @@ class LaneTransport final : public Transport {
   std::size_t endpoints_made_ = 0;
   Flush wiring_, settling_, lingering_;  // of new plans, of calls that block, and what owes_nothing() has begun
   std::atomic<bool> lingers_ = false;
-  std::atomic<int> operations_ = 0;  // under way
+  std::shared_ptr<std::atomic<int>> operations_;  // under way on the set
   bool settles_ = true;
   std::atomic<unsigned> turns_ = 0;
 };

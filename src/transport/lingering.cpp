@@ -31,6 +31,15 @@ void Lingering::move() noexcept {
   std::atomic_ref(number_).fetch_sub(static_cast<int>(gone), std::memory_order_release);
 }
 
+std::shared_ptr<std::atomic<int>> Lingering::operations_on(const LaneSet* set) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(operations_, [](const auto& known) { return known.second.expired(); });
+  std::weak_ptr<std::atomic<int>>& known = operations_[set];
+  std::shared_ptr<std::atomic<int>> number = known.lock();
+  if (number == nullptr) known = number = std::make_shared<std::atomic<int>>(0);
+  return number;
+}
+
 Lingering& lingering() {
   static auto* const lingering = new Lingering;  // communicators may be freed late
   return *lingering;

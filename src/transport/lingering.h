@@ -3,8 +3,12 @@
 #pragma once
 
 #include <atomic>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
+
+#include "transport/lane_calls.h"
 
 namespace colltopo {
 
@@ -21,8 +25,13 @@ class Lingering {
   /// 0: there are none. Good for ever.
   const int* number() const noexcept { return &number_; }
 
+  /// How many operations are under way on a set of lanes, of whatever communicator: UCX knows only when all that a lane
+  /// was given is out.
+  std::shared_ptr<std::atomic<int>> operations_on(const LaneSet* set);
+
  private:
   std::mutex mutex_;
+  std::map<const LaneSet*, std::weak_ptr<std::atomic<int>>> operations_;
   std::vector<LaneTransport*> all_;
   int number_ = 0;  // atomic; C reads it
 };

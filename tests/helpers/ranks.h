@@ -49,9 +49,10 @@ class Ranks {
   /// How many ranks were told that files were replaced.
   int replacements() const { return replacements_; }
   /// While ranks run.
-  bool has_said(const std::string& text) {
+  bool has_said(const std::string& text) { return times_said(text) > 0; }
+  std::ptrdiff_t times_said(const std::string& text) {
     const std::lock_guard lock(mutex_);
-    return std::ranges::any_of(said, [&](const std::string& line) { return line.find(text) != std::string::npos; });
+    return std::ranges::count_if(said, [&](const std::string& line) { return line.find(text) != std::string::npos; });
   }
   int waits() const { return waits_; }
   /// Messages whose ends gave different lengths.

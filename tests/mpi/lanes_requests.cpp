@@ -108,6 +108,52 @@ void an_end_waits_for_its_own_messages(MPI_Comm comm) {
   second.check();
 }
 
+// Lanes are shared by communicators: a call that blocks on one may not wait for the messages of an operation of the
+// other, which ranks other than 0 begin only after they have heard of the end of the call.
+void an_end_waits_for_no_other_communicator(MPI_Comm comm) {
+  MPI_Comm other = served();
+  const int rank = rank_in(comm), ranks = ranks_of(comm);
+  for (MPI_Comm wired : {comm, other}) {
+    Alltoall call(wired, 10, 5);
+    call.block();
+    call.check();
+  }
+  Alltoall operation(other, 50000, 6), call(comm, 100, 7);
+  int word = 0;
+  const double start = MPI_Wtime();
+  if (rank == 0) operation.begin();
+  call.block();
+  if (rank == 0)
+    for (int peer = 1; peer < ranks; ++peer) MPI_Send(&word, 1, MPI_INT, peer, 0, MPI_COMM_WORLD);
+  else
+    MPI_Recv(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  const double took = MPI_Wtime() - start;
+  expect(took < 8, "the call to end long before 10 s, not after %g", took);
+  if (rank != 0) operation.begin();
+  MPI_Wait(&operation.request, MPI_STATUS_IGNORE);
+  operation.check();
+  call.check();
+  MPI_Comm_free(&other);
+}
+
+// Sends that need no wait: the root's operation is over as it begins, and the root waits for somebody who waits for it.
+void over_at_once(MPI_Comm comm) {
+  const int rank = rank_in(comm), ranks = ranks_of(comm);
+  std::vector<int> data(2000, -1);
+  for (int round = 0; round < 100; ++round) {
+    if (rank == 0) std::ranges::fill(data, round);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Ibcast(data.data(), static_cast<int>(data.size()), MPI_INT, 0, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    expect(data.back() == round, "bcast %d to bring %d, not %d", round, round, data.back());
+    int word = 0;
+    if (rank == 0)
+      MPI_Recv(&word, 1, MPI_INT, ranks - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else if (rank == ranks - 1)
+      MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+  }
+}
+
 void reductions(MPI_Comm comm) {
   const int rank = rank_in(comm), ranks = ranks_of(comm);
   for (const std::size_t count : {std::size_t{1}, std::size_t{9000}}) {
@@ -135,6 +181,8 @@ int main(int argc, char** argv) {
   MPI_Comm comm = served();
   many(comm);
   an_end_waits_for_its_own_messages(comm);
+  an_end_waits_for_no_other_communicator(comm);
+  over_at_once(comm);
   reductions(comm);
   expect(operations.since_made() > 0, "operations");
   expect(messages.since_made() > 0, "messages of coll/topo");

@@ -479,13 +479,39 @@ TEST(LaneMessages, what_an_operation_has_sent_is_moved_on_after_its_end) {
     lingering().move();
     EXPECT_EQ(*number, 1) << turn;
   }
+  lanes.operation_begins();
   lanes.operation_ends();  // another one, before the first is out: all of it is
   int turns = 0;
   for (; *number == 1 && turns < 100; ++turns) lingering().move();
   EXPECT_GE(turns, 3);
   EXPECT_LE(turns, 8);
+  lanes.operation_begins();
   lanes.operation_ends();
-  job.transports[0].reset();  // takes itself off
+  job.transports[0].reset();  // waits until it is out
+  EXPECT_EQ(*number, 0);
+  for (const auto& [lane, flush] : sets[0]->flush) EXPECT_LE(flush.first, 0) << lane;
+}
+
+// Lanes are shared: what another communicator's operation has sent may have to wait for a peer that waits for this
+// rank.
+TEST(LaneMessages, operations_of_other_communicators_count) {
+  dead_lane = -1;
+  Job job("device:a,b,c");
+  wire_all(job);
+  auto other = std::make_unique<LaneTransport>(job.calls, sets[0].get(), lane_setting("device:a,b,c"),
+                                               LaneTransport::Place{0, k_ranks, 4, 16, 15, &job.node_of}, job.silent);
+  const int* const number = lingering().number();
+  sets[0]->flush_turns = std::numeric_limits<int>::max();
+  const auto begin = std::chrono::steady_clock::now();
+  other->operation_begins();
+  job.transports[0]->settle();
+  EXPECT_EQ(*number, 1);
+  job.transports[0].reset();  // an end is not waited for either
+  EXPECT_EQ(*number, 0);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
+  sets[0]->flush_turns = 0;
+  other->operation_ends();
+  other.reset();
   EXPECT_EQ(*number, 0);
 }
 
