@@ -266,10 +266,10 @@ TEST(Topology, wrong_specs_name_the_fault_and_what_is_allowed) {
   EXPECT_EQ(error_of("kautz:4:4"), "kautz:4:4: degree '4'; expected a whole number in 1..3");
   EXPECT_EQ(error_of("torus:99999x99999"),
             "torus:99999x99999: too many hosts; expected a product of sides up to 1048576");
-  EXPECT_EQ(
-      error_of("ring:8/speed:9"),
-      "ring:8/speed:9: unknown modifier 'speed'; expected one of: bandwidth latency ranks host-bandwidth injection "
-      "drop-links drop-hosts");
+  EXPECT_EQ(error_of("ring:8/speed:9"),
+            "ring:8/speed:9: unknown modifier 'speed'; expected one of: bandwidth latency routes ranks host-bandwidth "
+            "injection "
+            "drop-links drop-hosts");
   EXPECT_THAT(error_of("ring:8/bandwidth:25"), HasSubstr("bandwidth '25'; expected a number above 0 and one of bps"));
   EXPECT_THAT(error_of("ring:8/bandwidth"), HasSubstr("bandwidth ''; expected"));
   EXPECT_THAT(error_of("ring:8/latency:-1us"), HasSubstr("latency '-1us'; expected a number of 0 or more"));
