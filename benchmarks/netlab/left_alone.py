@@ -1,0 +1,65 @@
+"""Networks and jobs of the experiments in which coll/topo knows nothing but the topology and what `colltopo tune` measured there once."""
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+import laboratory as lab
+
+# name: topology, ranks on each host, rate
+NETWORKS = {
+    "torus:4x4": ("torus:4x4", 1, "50mbit"),
+    "switch:4 x 4": ("switch:4", 4, "100mbit"),
+    "hypercube:3": ("hypercube:3", 1, "50mbit"),
+    "bipartite:4:4": ("bipartite:4:4", 1, "50mbit"),
+    "kautz:6:2": ("kautz:6:2", 1, "50mbit"),
+    "ring:8": ("ring:8", 1, "50mbit"),
+    "mesh:3x3": ("mesh:3x3", 1, "50mbit"),
+    "fattree:4": ("fattree:4", 1, "50mbit"),
+}
+COLLECTIVES = ["alltoall", "allgather", "allreduce", "reduce_scatter", "bcast", "reduce"]
+SIZES = [8, 256, 4096, 65536]
+SETTLED = 50  # calls: 8 by the model, 9 to 39 of a trial
+TIMED = {8: 61, 256: 61, 4096: 31, 65536: 9}  # calls of each; short ones are at the mercy of two processors
+
+
+@dataclass
+class Job:
+    """On a network that is up."""
+
+    topology: str
+    rate: str
+    per_host: int
+    ranks: int
+    constants: str  # file
+
+    def command(self, environment):
+        command = lab.run_command("tcp", environment)
+        return [*command[:-1], "-np", str(self.ranks), "--"] if self.per_host > 1 else command
+
+    def time(self, collective, size, *options, warmup=SETTLED):
+        """What colltopo-bench says of calls in a row: a pause would fill the buckets of the links."""
+        command = self.command({"OMPI_MCA_coll_topo_constants": self.constants})
+        command += ["colltopo-bench", "--collective", collective, "--bytes", str(size), "--iterations", str(TIMED[size])]
+        command += ["--warmup", str(warmup), *options, "--check", "--json"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
+        return json.loads(done.stdout)["results"]
+
+
+@contextlib.contextmanager
+def job_on(name):
+    """Brings the network up and measures its constants, once for all calls."""
+    topology, per_host, rate = NETWORKS[name]
+    with lab.network(topology, "--rate", rate, "--burst", "2k") as about, tempfile.TemporaryDirectory(dir="/run") as folder:
+        job = Job(topology, rate, per_host, about["hosts"] * per_host, f"{folder}/constants.json")
+        print(lab.ask([*job.command({}), "colltopo-probe", "-o", job.constants]).strip(), flush=True)
+        yield job
+
+
+def other_rows(file, networks, collectives):
+    """Those that are not measured anew."""
+    return [row for row in lab.read_rows(file) if row["network"] not in networks or row["collective"] not in collectives]
