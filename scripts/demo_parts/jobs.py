@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 from demo_parts.setting import LONG, SHORT, VARIABLE  # noqa: E402
 
 NETLAB = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "netlab")
-JOB_LIMIT_S = 60
+JOB_LIMIT_S = 150
 
 
 def end_with_who_asked():

@@ -16,7 +16,7 @@ class Size:
     rate_mbit: int
     side: int  # of the grid
     iterations: int
-    limit_s: int  # of all jobs; a machine with two cores needs a third of it
+    limit_s: int  # of all jobs; a machine with two cores that are free needs a sixth of it
 
     @property
     def grid(self):
@@ -28,5 +28,5 @@ class Size:
         return self.side**3 * 16 // HOSTS**2
 
 
-LONG = Size(rate_mbit=25, side=128, iterations=3, limit_s=150)
-SHORT = Size(rate_mbit=10, side=64, iterations=2, limit_s=100)
+LONG = Size(rate_mbit=25, side=128, iterations=3, limit_s=300)
+SHORT = Size(rate_mbit=10, side=64, iterations=2, limit_s=300)

@@ -41,7 +41,7 @@ def measured(size, folder, schedule):
             box.wait(timeout=size.limit_s)
         except subprocess.TimeoutExpired:
             box.kill()
-            sys.exit(f"demo: the jobs have not ended after {size.limit_s} s; a machine with two cores that are free takes a third of that")
+            sys.exit(f"demo: the jobs have not ended after {size.limit_s} s; a machine with two cores that are free takes a sixth of that")
         except BaseException:
             box.kill()
             raise

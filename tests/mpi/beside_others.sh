@@ -86,9 +86,10 @@ for other in tuned libnbc basic adapt han ucc; do
   echo "coll/$other: done"
 done
 
-# Who is chosen without coll/topo is who is chosen where it was never installed.
+# Who is chosen without coll/topo is who is chosen where it was never installed. Of whole lines: mpirun may cut one in two
+# where ranks write at the same time, and each is there many times.
 chosen() {
-  printf '%s\n' "$output" | sed -n 's/.*coll:base:comm_select: \(component available: .*\)/\1/p' | sort -u
+  printf '%s\n' "$output" | sed -n 's/.*coll:base:comm_select: \(component available: [a-z0-9_]*, priority: -\{0,1\}[0-9]*\)$/\1/p' | sort -u
 }
 for shape in '1 4' '2 4'; do
   # shellcheck disable=SC2086

@@ -30,7 +30,7 @@ for lane in 0 1; do
   ip link set "lane$lane" up
   ip link set "other$lane" up
 done
-export UCX_TLS=tcp,self OMPI_MCA_coll_topo_transport=ucx OMPI_MCA_coll_topo_lanes=device:lane0,lane1 OMPI_MCA_coll_topo_connect_timeout_s=2
+export UCX_TLS=tcp,self OMPI_MCA_coll_topo_transport=ucx OMPI_MCA_coll_topo_lanes=device:lane0,lane1 OMPI_MCA_coll_topo_connect_timeout_s=30
 export OMPI_MCA_btl=vader,self OMPI_MCA_oob_tcp_if_include=lo
 "$build/bin/colltopo" generate ewsp ring:4 -o "/tmp/lanes_cut.$$.sched" >/dev/null
 trap 'rm -f /tmp/lanes_cut.$$.sched' EXIT
@@ -58,5 +58,6 @@ ip rule del pref 10
 ip neighbour add 10.9.9.9 lladdr 02:00:00:00:00:99 dev lane0
 ip route add 10.9.1.1 via 10.9.9.9 dev lane0 onlink table 77
 ip rule add pref 10 to 10.9.1.1 lookup 77
+export OMPI_MCA_coll_topo_connect_timeout_s=5
 cut 'no connection in time'
 exit $failed

@@ -17,7 +17,7 @@ def killed_run_leaves_nothing():
         running = start("run", "--", "sleep", "77.5")
         wait_until(lambda: len(processes("sleep 77.5")) >= 8, "8 ranks run")
         os.killpg(running.pid, number)
-        assert running.wait(timeout=30) != 0, "an interrupted run must not report success"
+        assert running.wait(timeout=120) != 0, "an interrupted run must not report success"
         wait_until(lambda: not processes("sleep 77.5") and not processes("orted"), f"signal {number} ended all ranks")
         netlab("run", "--", "true")
     wait_until(lambda: picture()["processes"] == idle["processes"], "only the stations run")
@@ -25,7 +25,7 @@ def killed_run_leaves_nothing():
     running = start("run", "--", "sleep", "77.5")
     wait_until(lambda: len(processes("sleep 77.5")) >= 8, "8 ranks run")
     netlab("down")
-    assert running.wait(timeout=30) != 0
+    assert running.wait(timeout=120) != 0
     assert_same(before, picture())
 
 
@@ -45,7 +45,7 @@ def _go_on_without(kind, name):
     made = subprocess.run(
         ["colltopo", "generate", "mcf", "hypercube:3", "--without", kind, name, "-o", "rest.sched", "--json"],
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=True,
     )
     rest = json.loads(made.stdout)
@@ -76,7 +76,7 @@ def fault_in_a_job():
     time.sleep(1)
     assert [link_counters()[link]["bytes"] for link in between] == silent, "a cut link carries traffic"
     os.killpg(running.pid, signal.SIGINT)
-    assert running.wait(timeout=30) != 0
+    assert running.wait(timeout=120) != 0
     rest, over_bound = _go_on_without("link", "0-1")
     assert rest["topology"] == "hypercube:3/drop-links:0-1", rest
     seconds = time.monotonic() - begin
@@ -100,12 +100,12 @@ def _prepare(*without):
         ["colltopo", "prepare", "hypercube:3", *without, "-o", "prepared", "--collectives", "alltoall", "--sizes", "16K,64K,256K"],
         check=True,
         capture_output=True,
-        timeout=60,
+        timeout=180,
     )
 
 
 def _rate_of(topology):
-    made = subprocess.run(["colltopo", "bound", "alltoall", topology, "--json"], check=True, capture_output=True, timeout=60)
+    made = subprocess.run(["colltopo", "bound", "alltoall", topology, "--json"], check=True, capture_output=True, timeout=180)
     return json.loads(made.stdout)["F"]
 
 
@@ -141,10 +141,12 @@ def cable_cut_under_a_loop():
 
     wait_until(lambda: len(rows()) >= 8, "calls are made")
     netlab("cut", "n0", "n1")
-    cut_at = rows()[-1][0]
+    cut_at, begin = rows()[-1][0], time.monotonic()
     _prepare("--without", "link", "0-1")
     netlab("reroute", "prepared/routes.json")
-    status = running.wait(timeout=90)
+    # TCP asks for what was lost 1, 3, 7, 15 and 31 s after the cut.
+    in_time(time.monotonic() - begin < 6, "the new routes were too late for TCP")
+    status = running.wait(timeout=180)
     with open("said.txt", encoding="utf-8") as file:
         words = file.read()
     assert status == 0, words
@@ -167,7 +169,7 @@ def host_dies_in_a_job():
     netlab("up", "hypercube:3", "--rate", "20mbit", "--routes", routes_of("mcf", "hypercube:3"))
     running = _endless_job("hypercube:3")
     netlab("kill", "n5")
-    running.wait(timeout=60)  # with status 0 under Open MPI 5.0
+    running.wait(timeout=180)  # with status 0 under Open MPI 5.0
     wait_until(lambda: not processes("colltopo-bench"), "the other ranks ended")
     rest, over_bound = _go_on_without("host", "5")
     assert rest["topology"] == "hypercube:3/drop-hosts:=5" and rest["ranks"] == 7, rest

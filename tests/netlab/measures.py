@@ -3,18 +3,19 @@ import json
 import subprocess
 import time
 
-from sandbox import NETLAB, netlab
+from sandbox import NETLAB, in_time, netlab
 
 
 def link_counters():
     return json.loads(netlab("bytes", "--json").stdout)["links"]
 
 
-def wait_until(fact, what, seconds=30):
+def wait_until(fact, what, seconds=120):
     end = time.monotonic() + seconds
     while not fact():
-        assert time.monotonic() < end, f"after {seconds} s still not so: {what}"
+        in_time(time.monotonic() < end, f"after {seconds} s still not so: {what}")
         time.sleep(0.05)
+
 SEND = """
 import socket, sys, time
 with socket.create_connection((sys.argv[1], 7000)) as s:

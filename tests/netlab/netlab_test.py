@@ -26,8 +26,8 @@ def main():
         print(f"skipped: {reason}")
         return CANNOT
     except subprocess.TimeoutExpired as late:
-        print(f"FAILED: not ended after {late.timeout} s: {' '.join(late.cmd)}")
-        return 1
+        print(f"FAILED: not ended after {late.timeout} s: {' '.join(late.cmd)}", flush=True)
+        return LATE
     except AssertionError as fault:
         line = fault.__traceback__
         while line.tb_next and line.tb_next.tb_frame.f_code.co_filename == cases.__file__:

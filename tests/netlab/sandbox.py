@@ -4,10 +4,11 @@ import pwd
 import shutil
 import subprocess
 import sys
+import time
 
 CANNOT = 77
 LATE = 76
-TRIES = 3
+PAUSES_S = (0, 10, 60)  # before each try
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 NETLAB = os.path.join(TOP, "scripts", "netlab")
 
@@ -40,7 +41,8 @@ def enter_sandbox(build):
             sys.exit(CANNOT)
         os.environ["NETLAB_TEST"] = "inside"
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        for _ in range(TRIES):
+        for pause_s in PAUSES_S:  # what takes the machine up may be over then
+            time.sleep(pause_s)
             status = subprocess.run([*command, sys.executable, *sys.argv], check=False).returncode
             if status != LATE:
                 break
@@ -73,7 +75,7 @@ def _reap():
             os._exit(os.waitstatus_to_exitcode(status) & 255)
 
 
-def netlab(*arguments, timeout=60, status=0, **options):
+def netlab(*arguments, timeout=180, status=0, **options):
     """Runs netlab; fails unless it ends with this status. Returns the finished process, its output as text."""
     command = [NETLAB, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, **options)

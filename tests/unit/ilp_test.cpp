@@ -1,8 +1,8 @@
 // One path per pair by integer programming, against all choices one by one.
 #include <gmock/gmock.h>
-#include <chrono>
 
 #include <algorithm>
+#include <ctime>
 
 #include "colltopo/synthesis.h"
 #include "synthesis/paths/candidate_paths.h"
@@ -119,10 +119,10 @@ TEST(Ilp, stops_at_once_when_the_time_is_up) {
   SynthesisOptions options;
   options.seconds = 1e-3;
   const Topology topology = topology_of("kautz:100:4");
-  const auto began = std::chrono::steady_clock::now();
+  const std::clock_t began = std::clock();  // of the processor: the machine may do something else
   const Synthesis synthesis = routing_method_named("ilp")->make(topology, options);
   // The paths alone take a part of a second; solving without a limit took ten.
-  EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count(), 5);
+  EXPECT_LT(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC, 5);
   EXPECT_EQ(routing_fault(topology, synthesis.routing), "");
 }
 
