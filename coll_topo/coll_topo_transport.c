@@ -9,6 +9,7 @@
 
 #include "coll_topo.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -267,5 +268,7 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .truncation_error = MPI_ERR_TRUNCATE,
         .architecture = (unsigned long long) opal_local_arch ^ shell_architecture(),
         .replaced = mca_coll_topo_replaced,
+        /* Calls that do not block have the upper half of the negative tags, HCOLL counts down in the other. */
+        .other_tags = INT_MAX == mca_pml.pml_max_tag ? -INT_MAX : 0,
     };
 }

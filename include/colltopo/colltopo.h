@@ -93,6 +93,9 @@ typedef struct colltopo_callbacks {
   /* Files of schedules or rules have changed, and calls that were declined need not be again: whoever remembers them
    * forgets. NULL: nobody does. */
   void (*replaced)(void* context);
+  /* Less an operation's tag, this is one that no call has. 0: there are none such; an operation that needs two tags
+   * then has that of another four million away as well. */
+  int other_tags;
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */

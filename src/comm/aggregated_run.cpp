@@ -13,9 +13,10 @@ Collective collective_of_rounds(Collective collective) {
   return collective == Collective::alltoallv ? Collective::alltoallw : Collective::alltoallv;
 }
 
-// Tags count down from zero, one for each call that does not block; this is that of a call four million away. It stays
-// among the tags that keep their sign in 24 bits, and clear of those of calls that block.
-int tag_of_rounds(int tag) {
+// Tags count down from zero, one for each call that does not block. Without others, this is that of a call four million
+// away, which stays among the tags that keep their sign in 24 bits, and clear of those of calls that block.
+int tag_of_rounds(int tag, int other_tags) {
+  if (other_tags != 0) return other_tags - tag;
   constexpr int k_far = 1 << 22, k_clear = -1024;
   const int other = tag ^ k_far;
   return tag < 0 && other > k_clear ? tag ^ (k_far >> 1) : other;
@@ -38,7 +39,7 @@ void AggregatedRun::serve(Collective collective) {
 
 void AggregatedRun::serve_tag(int tag) {
   direct_.serve_tag(tag);
-  rounds_.serve_tag(tag_of_rounds(tag));
+  rounds_.serve_tag(tag_of_rounds(tag, other_tags_));
 }
 
 void AggregatedRun::start(const AggregatedCall& call, std::byte* memory, const colltopo_call& sizes) {

@@ -28,7 +28,12 @@ struct AggregatedCall {
 class AggregatedRun {
  public:
   AggregatedRun(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
-      : rank_(rank), ranks_(ranks), rounds_(callbacks), direct_(callbacks), mismatch_(callbacks.truncation_error) {}
+      : rank_(rank),
+        ranks_(ranks),
+        rounds_(callbacks),
+        direct_(callbacks),
+        mismatch_(callbacks.truncation_error),
+        other_tags_(callbacks.other_tags) {}
 
   /// The tags of a call that blocks, and of one that brings its own.
   void serve(Collective collective);
@@ -51,7 +56,7 @@ class AggregatedRun {
  private:
   Rank rank_, ranks_;
   CallbackTransport rounds_, direct_;
-  int mismatch_;
+  int mismatch_, other_tags_;
   const AggregatedCall* call_ = nullptr;
   Aggregation aggregation_;
   Execution execution_;

@@ -84,7 +84,7 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   }
   std::unique_ptr<Operation> operation = operations_.take();
   if (operation == nullptr) operation = std::make_unique<Operation>(*this, callbacks_);
-  operation->prepare(std::move(plan));
+  operation->prepare(std::move(plan), again);
   *made = std::move(operation);
   return COLLTOPO_SUCCESS;
 }

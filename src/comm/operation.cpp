@@ -18,7 +18,8 @@ void Ready::set_aside(Call& buffers, std::byte* memory) const noexcept {
   }
 }
 
-void Operation::prepare(std::shared_ptr<Ready> ready) {
+void Operation::prepare(std::shared_ptr<Ready> ready, bool again) {
+  again_ = again;
   const bool by_rounds = ready->aggregated != nullptr;
   if (by_rounds && rounds_ == nullptr)
     rounds_ = std::make_unique<AggregatedRun>(comm_.rank(), comm_.ranks(), callbacks_);
@@ -33,7 +34,7 @@ void Operation::prepare(std::shared_ptr<Ready> ready) {
 bool Operation::begin_on_lanes(const colltopo_call& call, int tag) noexcept {
   Call buffers = ready_->buffers_of(call);
   if (ready_->copied_bytes > 0) ready_->set_aside(buffers, memory_.data());
-  lanes_->serve_tag(tag);
+  lanes_->serve_tag(tag, again_);
   ready_->tally.ran();
   is_on_its_way_ = true;
   comm_.lanes()->operation_begins();

@@ -65,8 +65,9 @@ class Operation {
 
   Comm& comm() const noexcept { return comm_; }
 
-  /// For calls of this size from now on. Throws std::bad_alloc. By lanes only once the communicator has some.
-  void prepare(std::shared_ptr<Ready> ready);
+  /// For calls of this size from now on, `again` and again or once. Throws std::bad_alloc. By lanes only once the
+  /// communicator has some.
+  void prepare(std::shared_ptr<Ready> ready, bool again);
   /// The pointers of `call` must be good until the end; `tag` goes with its messages. True: it is over already.
   bool begin(const colltopo_call& call, int tag) noexcept {
     if (!is_plain_) [[unlikely]]
@@ -107,9 +108,10 @@ class Operation {
   Execution execution_;
   Arena::Block memory_;
   const colltopo_callbacks& callbacks_;
-  bool is_plain_ = true;                   // an execution by the lent messages
-  std::unique_ptr<LaneMessages> lanes_;    // of plans that go by them
-  bool is_on_its_way_ = false;             // by lanes
+  bool is_plain_ = true;                 // an execution by the lent messages
+  std::unique_ptr<LaneMessages> lanes_;  // of plans that go by them
+  bool is_on_its_way_ = false;           // by lanes
+  bool again_ = false;
   std::unique_ptr<AggregatedRun> rounds_;  // of calls that pass blocks on
   int not_begun_ = 0;                      // why not
   bool is_counted_ = false;

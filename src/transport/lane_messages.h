@@ -11,14 +11,17 @@ class LaneMessages final : public Transport {
  public:
   explicit LaneMessages(LaneTransport& lanes) : lanes_(lanes) {}
 
-  /// The tag of the operation, as it has one among MPI's messages.
-  void serve_tag(int tag) noexcept { tag_ = tag; }
+  /// The tag of the operation, as it has one among MPI's messages; `again`: of one that begins again and again.
+  void serve_tag(int tag, bool again) noexcept {
+    tag_ = tag;
+    again_ = again;
+  }
 
   int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override {
-    return lanes_.send_as(lanes_.tag_of_operation(lanes_.rank(), tag_), data, bytes, peer, lane, request);
+    return lanes_.send_as(lanes_.tag_of_operation(lanes_.rank(), tag_, again_), data, bytes, peer, lane, request);
   }
   int recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override {
-    return lanes_.recv_as(lanes_.tag_of_operation(peer, tag_), data, bytes, peer, lane, request);
+    return lanes_.recv_as(lanes_.tag_of_operation(peer, tag_, again_), data, bytes, peer, lane, request);
   }
   int test(Request* request) noexcept override { return lanes_.test(request); }
   void abandon(Request* request) noexcept override { lanes_.abandon(request); }
@@ -27,6 +30,7 @@ class LaneMessages final : public Transport {
  private:
   LaneTransport& lanes_;
   int tag_ = 0;
+  bool again_ = false;
 };
 
 }  // namespace colltopo

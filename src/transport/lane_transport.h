@@ -67,8 +67,8 @@ class LaneTransport final : public Transport {
   int send_as(std::uint64_t tag, const std::byte* data, std::size_t bytes, Rank peer, Lane lane,
               Request* request) noexcept;
   int recv_as(std::uint64_t tag, std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept;
-  std::uint64_t tag_of_operation(Rank source, int tag) const noexcept {
-    return operation_tag(place_.number, source, tag);
+  std::uint64_t tag_of_operation(Rank source, int tag, bool again) const noexcept {
+    return operation_tag(place_.number, source, tag, again);
   }
   Rank rank() const noexcept { return place_.rank; }
   void operation_begins() noexcept { operations_->fetch_add(1, std::memory_order_relaxed); }

@@ -30,6 +30,7 @@ class Ranks {
   std::vector<std::string> said;        // "level: line", in no particular order of ranks
   const char* previous = "the next component";
   bool can_wait = false;  // whether there is a callback that waits
+  int other_tags = 0;
 
   /// Runs `body(rank, comm)` on a thread per rank.
   void run(const std::function<void(int, colltopo_comm*)>& body) {
@@ -92,6 +93,7 @@ class Ranks {
   colltopo_callbacks callbacks(int rank) {
     colltopo_callbacks c{};
     c.context = &contexts_[static_cast<std::size_t>(rank)];
+    c.other_tags = other_tags;
     c.send = [](void* context, const void* data, size_t bytes, int peer, int, int collective, void** request) {
       Ranks& all = *of(context).ranks;
       const std::lock_guard lock(all.mutex_);

@@ -304,7 +304,8 @@ TEST(Uneven, counts_that_change_in_every_call_hold_no_more_memory_than_a_few) {
   });
 }
 
-void run_operations(int rank, int ranks, int collective, colltopo_comm* comm) {
+/// `far`: every other one has the tag that is four million away from the one before.
+void run_operations(int rank, int ranks, int collective, colltopo_comm* comm, bool far) {
   std::vector<std::unique_ptr<UnevenOperation>> all;
   std::mt19937 order(static_cast<unsigned>(rank));
   const auto finish = [&] {
@@ -323,7 +324,10 @@ void run_operations(int rank, int ranks, int collective, colltopo_comm* comm) {
     for (int again = 0; again < 2; ++again) {
       std::mt19937 random = own_random(rank, ++seed);
       // The first tags are those whose rounds would come near the tags of blocking calls.
-      const int tag = seed < 3 ? -(1 << 22) - 10 - static_cast<int>(seed) : -100 - static_cast<int>(seed);
+      const int number = static_cast<int>(seed);
+      const int tag = far        ? (-100 - number / 2) ^ (number % 2 << 22)
+                      : seed < 3 ? -(1 << 22) - 10 - number
+                                 : -100 - number;
       all.push_back(std::make_unique<UnevenOperation>(comm, collective, traffic(ranks, pattern, (seed + 1) / 2), rank,
                                                       tag, random));
       all.back()->start();
@@ -352,12 +356,14 @@ TEST(Uneven, operations_pass_blocks_on_many_at_once_and_again_and_beside_blockin
       for (const char* const algorithm : {"tra:radix=2", "tra2:group=2", "node-pairs:group=2"}) {
         for (const int collective : {COLLTOPO_ALLTOALLV, COLLTOPO_ALLTOALLW, COLLTOPO_NEIGHBORHOOD}) {
           Ranks all(ranks);
+          const bool far = std::string_view(limit) == "100";
+          if (far) all.other_tags = -std::numeric_limits<int>::max();
           all.run([&](int rank, colltopo_comm* comm) {
             for (const char* const call : {"alltoallv", "alltoallw", "neighborhood"})
               ASSERT_EQ(colltopo_comm_set(comm, (std::string(call) + "_algorithm").c_str(), algorithm),
                         COLLTOPO_SUCCESS);
             ASSERT_EQ(colltopo_comm_set(comm, "aggregate_bytes", limit), COLLTOPO_SUCCESS);
-            run_operations(rank, ranks, collective, comm);
+            run_operations(rank, ranks, collective, comm, far);
           });
         }
       }

@@ -88,12 +88,14 @@ TEST(MessageTag, parts_do_not_touch_each_other) {
   EXPECT_EQ(number & source, 0u);
   EXPECT_EQ(number & sequence, 0u);
   EXPECT_EQ(source & sequence, 0u);
-  const std::uint64_t operation = operation_tag(0, 0, 0), trial = trial_tag(0, 0, 0);
+  const std::uint64_t operation = operation_tag(0, 0, 0, true), trial = trial_tag(0, 0, 0);
   EXPECT_EQ(number | source | sequence | operation | trial, ~std::uint64_t{0});
   EXPECT_EQ(trial_tag(5, 7, 3), message_tag(5, 7, 3) | std::uint64_t{1} << 63);
   // MPI's tags of calls that do not block are negative, and follow each other.
-  EXPECT_NE(operation_tag(5, 7, -30), operation_tag(5, 7, -31));
-  EXPECT_EQ(operation_tag(5, 7, -30) & (source | number), message_tag(5, 7, 0));
+  EXPECT_NE(operation_tag(5, 7, -30, false), operation_tag(5, 7, -31, false));
+  EXPECT_EQ(operation_tag(5, 7, -30, false) & (source | number), message_tag(5, 7, 0));
+  // One that was made long ago has no tag of those that begin now.
+  EXPECT_NE(operation_tag(5, 7, -30, true), operation_tag(5, 7, -30 - (1 << 23), false));
 }
 
 TEST(MessageTag, sequence_numbers_begin_again_after_2_to_the_23) {
@@ -428,7 +430,7 @@ TEST(LaneMessages, operations_and_calls_that_block_do_not_take_each_others_messa
       LaneTransport& own = *job.transports[static_cast<std::size_t>(rank)];
       for (int call = 0; call < k_operations; ++call) {
         messages.push_back(std::make_unique<LaneMessages>(own));
-        messages.back()->serve_tag(-30 - call);
+        messages.back()->serve_tag(-30 - call, call % 2 == 0);
         calls.push_back(std::make_unique<OwnCall>(rank, call, *messages.back()));
       }
       calls.push_back(std::make_unique<OwnCall>(rank, k_operations, own));
