@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <thread>
