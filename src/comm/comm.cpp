@@ -154,7 +154,7 @@ Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   const Decision* const decision = decide(collective, call, Form::blocking);
   if (decision != nullptr && aggregates(collective, *decision)) {
     known.aggregated = decision;
-    if (collective == Collective::neighborhood && !std::exchange(knows_pairs_, true)) find_pairs();
+    if (collective == Collective::neighborhood) find_pairs();
     return known;
   }
   known.in_trial = guard_.has_call();
@@ -168,8 +168,9 @@ Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   return known;
 }
 
-// The graph as all ranks see it. One that is too dense for that is taken as complete.
+// The graph as all ranks see it, looked for once. One that is too dense for that is taken as complete.
 void Comm::find_pairs() {
+  if (std::exchange(knows_pairs_, true)) return;
   constexpr std::size_t k_most_numbers = std::size_t{1} << 22;
   std::vector<int> own(destinations_ ? *destinations_ : std::vector<int>(static_cast<std::size_t>(ranks_)));
   if (!destinations_) std::iota(own.begin(), own.end(), 0);

@@ -65,7 +65,6 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
     const bool by_rounds = decision != nullptr && aggregates(collective, *decision);
     if (by_rounds && collective == Collective::neighborhood && !knows_pairs_) {
       if (!may_communicate) return COLLTOPO_UNKNOWN;
-      knows_pairs_ = true;
       find_pairs();
     }
     if (by_rounds)

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <map>
-#include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -107,22 +107,24 @@ Routing all_routes(const Schedule& schedule) {
   if (schedule.shape.collective != Collective::alltoall)
     throw Error(
         fmt::format("{}: {} has no routing; only alltoall has", schedule.name, name(schedule.shape.collective)));
-  std::map<std::tuple<Rank, Rank, Lane>, Chunk> sent;
-  for (const Program& program : schedule.programs)
-    for (std::size_t i = 0; i < program.size(); ++i)
-      if (const Op op = program.op(i); op.action == Action::send)
-        sent[{program.rank(), op.peer, op.lane}] += chunks_in(op.source);
   Routing routing(schedule.shape.ranks);
-  for (const Route& route : schedule.routes) {
-    const auto found = sent.find({route.source, route.target, route.lane});
-    const Chunk chunks = found == sent.end() ? 0 : found->second;
-    if (found != sent.end()) sent.erase(found);
-    routing.add(route.source, route.target, double{1} * chunks / schedule.shape.chunks, route.links);
+  auto route = schedule.routes.begin();  // sorted by source, as programs are
+  for (const Program& program : schedule.programs) {
+    std::map<std::pair<Rank, Lane>, Chunk> sent;
+    for (std::size_t i = 0; i < program.size(); ++i)
+      if (const Op op = program.op(i); op.action == Action::send) sent[{op.peer, op.lane}] += chunks_in(op.source);
+    for (; route != schedule.routes.end() && route->source == program.rank(); ++route) {
+      const auto found = sent.find({route->target, route->lane});
+      const Chunk chunks = found == sent.end() ? 0 : found->second;
+      if (found != sent.end()) sent.erase(found);
+      routing.add(route->source, route->target, double{1} * chunks / schedule.shape.chunks, route->links);
+    }
+    if (sent.empty()) continue;
+    const auto [target, lane] = sent.begin()->first;
+    throw Error(fmt::format("{}: no route from {} to {} on lane {}; expected one for every message", schedule.name,
+                            program.rank(), target, lane));
   }
-  if (sent.empty()) return routing;
-  const auto [source, target, lane] = sent.begin()->first;
-  throw Error(fmt::format("{}: no route from {} to {} on lane {}; expected one for every message", schedule.name,
-                          source, target, lane));
+  return routing;
 }
 
 }  // namespace colltopo
