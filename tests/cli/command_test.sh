@@ -679,7 +679,7 @@ bad_specs() {
   expect_one_line 2 "tours:3x3: unknown topology family 'tours'; expected one of: ring mesh torus" topology tours:3x3
   expect_one_line 2 "torus:3x0: side '0'; expected a whole number in 1..1048576" generate tra torus:3x0
   expect_one_line 2 "ring:8/bandwidth:fast: bandwidth 'fast'; expected a number above 0" topology ring:8/bandwidth:fast
-  expect_one_line 2 "unknown modifier 'color'; expected one of: bandwidth latency ranks" topology ring:8/color:red
+  expect_one_line 2 "unknown modifier 'color'; expected one of: bandwidth latency routes ranks" topology ring:8/color:red
   expect_one_line 2 'net.json: no such file; expected a topology file or a spec' topology net.json
   echo '{"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0, "head": 2}]}' >net.json
   expect_one_line 2 'net.json:[0-9]+: .*link 0 -> 2 leaves the topology; nodes are 0..1' topology net.json
