@@ -220,7 +220,7 @@ static inline void mca_coll_topo_set_going(mca_coll_topo_request_t *request, boo
 {
     request->is_under_way = true;
     if (OPAL_UNLIKELY(over)) {
-        mca_coll_topo_move_lingering();
+        mca_coll_topo_look_at_lingering();
         mca_coll_topo_complete(request);
     } else {
         mca_coll_topo_send_off(request);

@@ -101,7 +101,8 @@ int mca_coll_topo_init_call(mca_coll_base_module_t *module, const mca_coll_topo_
 void mca_coll_topo_stop_looking(void);
 /* The request, with is_under_way set, is looked at from now on, and completed by whoever makes progress. */
 void mca_coll_topo_send_off(mca_coll_topo_request_t *request);
-void mca_coll_topo_move_lingering(void);
+/* After a request that was over at once: whoever makes progress moves on what lanes still hold of it. */
+void mca_coll_topo_look_at_lingering(void);
 /* Whether the request is over; then it is taken out of the list and completed. */
 bool mca_coll_topo_move_on(mca_coll_topo_request_t *request);
 void mca_coll_topo_complete(mca_coll_topo_request_t *request);

@@ -177,8 +177,7 @@ static inline void mca_coll_topo_be_called(void)
     }
 }
 
-/* After a request that was over at once: what lanes still hold of it is to go out. */
-void mca_coll_topo_move_lingering(void)
+void mca_coll_topo_look_at_lingering(void)
 {
     if (0 != *colltopo_lingering()) {
         OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);

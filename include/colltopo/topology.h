@@ -177,8 +177,8 @@ class ShortestPaths {
 
   const Topology& topology_;
   SinglePaths paths_;
-  // Filled when asked: source -> node -> last link of its path; of known paths, target -> node -> hops to it.
-  mutable std::vector<std::vector<std::int32_t>> known_;
+  // Filled when asked: source -> node -> last link of its path; of known paths, target -> node -> the link it takes.
+  mutable std::vector<std::vector<LinkId>> known_;
 };
 
 /// A set of nodes and the capacity of the links that leave and enter it.

@@ -26,8 +26,8 @@ def up(name, topo, shaping, routes_file=None, single_path=None, planes=1):
         raise Fault(f"--planes {planes}: expected 1 to {addresses.PLANES_MAX}")
     native, graph = load(topo)
     plan.check_size(graph)
-    said = native.pop("routes", "lowest")
-    single_path = single_path or said
+    by_itself = native.pop("routes", "lowest")
+    single_path = single_path or by_itself
     if routes_file:
         tables = routing.load(graph, routes_file)
     elif single_path == "balanced":

@@ -17,7 +17,7 @@ Error error_at(const std::string& file, std::int64_t line, std::string_view what
   return Error(fmt::format("{}:{}: {}", file, line, what));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t k_most = 60;
   std::string shown(text.substr(0, k_most));
   for (char& letter : shown)

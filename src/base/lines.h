@@ -13,7 +13,7 @@ namespace colltopo {
 /// "FILE:LINE: what".
 Error error_at(const std::string& file, std::int64_t line, std::string_view what);
 /// What others wrote, in quotes, short and plain enough for a message.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 std::string_view trimmed(std::string_view text);
 std::string lower_case(std::string_view text);

@@ -55,8 +55,8 @@ std::int64_t XmlDocument::whole(pugi::xml_node node, const char* attribute, std:
   const std::string_view text = node.attribute(attribute).value();
   std::int64_t value = 0;
   if (!parse_number(text, value) || value < 0)
-    throw error(
-        node, fmt::format("{}={} of <{}>; expected a whole number of 0 or more", attribute, quoted(text), node.name()));
+    throw error(node, fmt::format("{}={} of <{}>; expected a whole number of 0 or more", attribute, in_quotes(text),
+                                  node.name()));
   return value;
 }
 

@@ -80,7 +80,7 @@ CLI::Validator number(double least, double most) {
             if (parse_number(text, value) && value >= least && value <= most) return "";
             const std::string range = std::isfinite(most) ? fmt::format("from {:.10g} to {:.10g}", least, most)
                                                           : fmt::format("of {:g} or more", least);
-            return fmt::format("{}; expected a number {}", colltopo::quoted(text), range);
+            return fmt::format("{}; expected a number {}", colltopo::in_quotes(text), range);
           },
           ""};
 }

@@ -66,6 +66,7 @@ Topology with_names(const Topology& machine, const std::vector<Line>& lines) {
 Hosts hosts_of_file(Topology machine, const std::string& file) {
   const std::vector<Line> lines = lines_of(file);
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(machine.hosts()));
   for (NodeId host = 0; host < machine.hosts(); ++host) names.push_back(machine.node_name(host));
   const HostNames known(names);
   Hosts hosts{std::move(machine), std::vector<int>(names.size(), 0)};

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <vector>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 
 namespace colltopo {
@@ -14,7 +15,7 @@ int whole_number(std::string_view name, std::string_view value, int least, int m
   int number = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc{} || end != value.data() + value.size() || number < least || number > most) {
-    throw Error(fmt::format("{} is '{}'; must be a whole number from {} to {}", name, value, least, most));
+    throw Error(fmt::format("{} is {}; must be a whole number from {} to {}", name, in_quotes(value), least, most));
   }
   return number;
 }
@@ -43,7 +44,7 @@ void set_option(std::string_view setting, std::string_view text, Forced& forced)
   const std::string_view value = equals == std::string_view::npos ? std::string_view{} : text.substr(equals + 1);
   const Option* const option = option_named(*forced.algorithm, key);
   if (option == nullptr)
-    throw Error(fmt::format("{} has option '{}'; must be {}", setting, text, option_names(*forced.algorithm)));
+    throw Error(fmt::format("{} has option {}; must be {}", setting, in_quotes(text), option_names(*forced.algorithm)));
   forced.values.set(option->name,
                     whole_number(fmt::format("{} of {}", key, setting), value, option->least, option->most));
 }
@@ -83,7 +84,7 @@ Forced forced_from(std::string_view place, Collective collective, std::string_vi
   forced.kind = Forced::Kind::algorithm;
   forced.algorithm = algorithm_named(value.substr(0, colon));
   if (forced.algorithm == nullptr || !serves(*forced.algorithm, collective)) {
-    throw Error(fmt::format("{} is '{}'; must be one of {}", place, value, names_of(collective)));
+    throw Error(fmt::format("{} is {}; must be one of {}", place, in_quotes(value), names_of(collective)));
   }
   for (std::string_view rest = colon == std::string_view::npos ? "" : value.substr(colon + 1); !rest.empty();) {
     const std::size_t comma = rest.find(',');

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 
 namespace colltopo {
@@ -32,7 +33,7 @@ struct Place {
     if (!value.is_object()) fault("must be an object");
     for (const auto& [key, unused] : value.items()) {
       if (std::ranges::find(known, key) == known.end()) {
-        fault(fmt::format("has '{}'; must be one of {}", key, fmt::join(known, ", ")));
+        fault(fmt::format("has {}; must be one of {}", in_quotes(key), fmt::join(known, ", ")));
       }
     }
   }
@@ -63,7 +64,7 @@ Distribution distribution_from(const Place& communicator) {
   if (name == "one-per-node") return Distribution::one_per_node;
   if (name == "single-node") return Distribution::single_node;
   communicator.member("comm_rank_distribution")
-      .fault(fmt::format("is '{}'; must be any, one-per-node or single-node", name));
+      .fault(fmt::format("is {}; must be any, one-per-node or single-node", in_quotes(name)));
 }
 
 void read_messages(const Place& communicator, const Rule& common, std::vector<Rule>& rules) {
@@ -147,7 +148,7 @@ Rules Rules::read(const std::string& path) {
     root.fault(fmt::format("rule_file_version is {}; must be 3", version));
   }
   if (const std::string module = root.text("module", "topo"); module != "topo" && module != "tuned") {
-    root.fault(fmt::format("module is '{}'; must be topo or tuned", module));
+    root.fault(fmt::format("module is {}; must be topo or tuned", in_quotes(module)));
   }
   if (!json.contains("collectives")) root.fault("has no 'collectives'");
   const Place collectives{json["collectives"], path + ": collectives"};
@@ -155,7 +156,7 @@ Rules Rules::read(const std::string& path) {
   for (const auto& [key, list] : collectives.value.items()) {
     const auto collective = call_named(key == "reducescatter" || key == "reducescatterblock" ? "reduce_scatter" : key);
     if (!collective) {
-      collectives.fault(fmt::format("has '{}'; must be one of {}", key, call_names(", ")));
+      collectives.fault(fmt::format("has {}; must be one of {}", in_quotes(key), call_names(", ")));
     }
     read_communicators(collectives.member(key), *collective, rules.rules_);
   }

@@ -57,7 +57,7 @@ class Parser {
     std::int64_t value = 0;
     if (!parse_number(text, value) || value < least || value > most)
       throw document_.error(node, fmt::format("{}={} of <{}>; expected a whole number in {}..{}", attribute,
-                                              quoted(text), node.name(), least, most));
+                                              in_quotes(text), node.name(), least, most));
     return value;
   }
 
@@ -68,7 +68,7 @@ class Parser {
     throw document_.error(
         algo, fmt::format("coll={}: what must come out of it is not known; expected allgather, reduce_scatter, "
                           "allreduce, alltoall, broadcast or reduce",
-                          quoted(name)));
+                          in_quotes(name)));
   }
 
   void read_gpus(pugi::xml_node algo) {
@@ -163,9 +163,9 @@ class Parser {
     if (writes_target(step.type)) step.target = place(node, "dstbuf", "dstoff", step.count, gpu);
     if ((sends(step.type) && block.send < 0) || (receives(step.type) && block.recv < 0))
       throw document_.error(node, fmt::format("type={} in a thread block with send={} and recv={}; expected a peer",
-                                              quoted(node.attribute("type").value()), block.send, block.recv));
+                                              in_quotes(node.attribute("type").value()), block.send, block.recv));
     if (reduces(step.type) && !colltopo::reduces(algorithm_.collective))
-      throw document_.error(node, fmt::format("type={}: {} reduces nothing", quoted(node.attribute("type").value()),
+      throw document_.error(node, fmt::format("type={}: {} reduces nothing", in_quotes(node.attribute("type").value()),
                                               name(algorithm_.collective)));
     return step;
   }
@@ -175,7 +175,7 @@ class Parser {
     for (const NamedType& known : k_types)
       if (known.name == text) return known.type;
     throw document_.error(node,
-                          fmt::format("type={}; expected s, r, cpy, re, rcs, rrs, rrc, rrcs or nop", quoted(text)));
+                          fmt::format("type={}; expected s, r, cpy, re, rcs, rrs, rrc, rrcs or nop", in_quotes(text)));
   }
 
   Place place(pugi::xml_node node, const char* buffer, const char* offset, Chunk count, const Gpu& gpu) const {
@@ -189,7 +189,7 @@ class Parser {
       place.memory = Memory::scratch;
       chunks = gpu.scratch;
     } else if (letter != "i") {
-      throw document_.error(node, fmt::format("{}={}; expected i, o or s", buffer, quoted(letter)));
+      throw document_.error(node, fmt::format("{}={}; expected i, o or s", buffer, in_quotes(letter)));
     }
     place.first = static_cast<Chunk>(number(node, offset, 0, k_most_chunks));
     if (place.first + count > chunks)

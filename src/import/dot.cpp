@@ -137,15 +137,15 @@ class DotFile {
     const auto type = attributes.find("type");
     if (type == attributes.end()) return;
     if (type->second != "host" && type->second != "switch")
-      throw source_.error(line, fmt::format("type {} of node {}; expected host or switch", quoted(type->second),
-                                            quoted(network_.name_of(node))));
+      throw source_.error(line, fmt::format("type {} of node {}; expected host or switch", in_quotes(type->second),
+                                            in_quotes(network_.name_of(node))));
     network_.set_kind(node, type->second == "host" ? Kind::host : Kind::switching);
   }
 
   void set_grid(const Attributes& attributes, std::int64_t line) {
     if (const auto sides = attributes.find("sides"); sides != attributes.end()) {
       if (sides_.empty() && !parse_sides(sides->second, sides_))
-        throw source_.error(line, fmt::format("sides {}; expected numbers such as 4x4", quoted(sides->second)));
+        throw source_.error(line, fmt::format("sides {}; expected numbers such as 4x4", in_quotes(sides->second)));
     }
     if (const auto wraps = attributes.find("wraps"); wraps != attributes.end() && !sides_.empty())
       network_.set_grid(sides_, wraps->second == "true", line);

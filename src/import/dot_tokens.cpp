@@ -126,7 +126,7 @@ bool DotTokens::takes_word(std::string_view keyword) {
 
 void DotTokens::refuse(std::string_view expected) const {
   throw source_.error(line(),
-                      fmt::format("{}; expected {}", at_end() ? "the file ends" : quoted(token_.text), expected));
+                      fmt::format("{}; expected {}", at_end() ? "the file ends" : in_quotes(token_.text), expected));
 }
 
 }  // namespace colltopo::import

@@ -82,7 +82,7 @@ class EdgeList {
       throw source_.error(line, "grid; expected its sides and wraps or open, as in: grid 4x4 wraps");
     std::vector<int> sides;
     if (!parse_sides(words[1].text, sides))
-      throw source_.error(line, fmt::format("grid {}; expected sides such as 4x4", quoted(words[1].text)));
+      throw source_.error(line, fmt::format("grid {}; expected sides such as 4x4", in_quotes(words[1].text)));
     network_.set_grid(std::move(sides), words[2].is("wraps"), line);
   }
 
@@ -130,7 +130,7 @@ std::string written(const std::string& name) {
   std::string text = "\"";
   for (const char letter : name) {
     if (letter == '\n' || letter == '\r')
-      throw Error(fmt::format("node {}: an edge list cannot hold a name of two lines; write JSON", quoted(name)));
+      throw Error(fmt::format("node {}: an edge list cannot hold a name of two lines; write JSON", in_quotes(name)));
     if (letter == '"' || letter == '\\') text += '\\';
     text += letter;
   }

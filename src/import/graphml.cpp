@@ -36,7 +36,7 @@ class GraphmlFile {
     if (const std::string text = data(graph, "graph", "sides"); !text.empty()) {
       std::vector<int> sides;
       if (!parse_sides(text, sides))
-        throw document_.error(graph, fmt::format("sides {}; expected numbers such as 4x4", quoted(text)));
+        throw document_.error(graph, fmt::format("sides {}; expected numbers such as 4x4", in_quotes(text)));
       network_.set_grid(std::move(sides), data(graph, "graph", "wraps") == "true", document_.line_of(graph));
     }
     return std::move(network_).topology();
@@ -73,15 +73,15 @@ class GraphmlFile {
       const std::string id = document_.text(node, "id");
       const std::string type = data(node, "node", "type");
       if (!type.empty() && type != "host" && type != "switch")
-        throw document_.error(node,
-                              fmt::format("type {} of node {}; expected host or switch", quoted(type), quoted(id)));
+        throw document_.error(
+            node, fmt::format("type {} of node {}; expected host or switch", in_quotes(type), in_quotes(id)));
       std::string name = data(node, "node", "name");
       if (name.empty()) name = data(node, "node", "label");
       if (name.empty()) name = id;
       const Network::Node made =
           network_.declare(name, type == "switch" ? Kind::switching : Kind::host, document_.line_of(node));
       if (!by_id_.emplace(id, made).second)
-        throw document_.error(node, fmt::format("id {} again; expected another for each node", quoted(id)));
+        throw document_.error(node, fmt::format("id {} again; expected another for each node", in_quotes(id)));
       for (const pugi::xml_node inner : node.children("graph")) read_nodes(inner);
     }
   }
@@ -110,7 +110,7 @@ class GraphmlFile {
     const auto known = by_id_.find(id);
     if (known == by_id_.end())
       throw document_.error(edge,
-                            fmt::format("{} {} of an edge is no node; expected the id of one", which, quoted(id)));
+                            fmt::format("{} {} of an edge is no node; expected the id of one", which, in_quotes(id)));
     return known->second;
   }
 

@@ -32,7 +32,7 @@ class HostList {
  private:
   [[noreturn]] void refuse(std::string_view fact) const {
     throw source_.error(
-        line_, fmt::format("host list {}: {}; expected names such as node[01-16,20]", quoted(expression_), fact));
+        line_, fmt::format("host list {}: {}; expected names such as node[01-16,20]", in_quotes(expression_), fact));
   }
 
   std::size_t comma_outside_brackets(std::string_view text) const {
@@ -78,8 +78,8 @@ class HostList {
       const std::string_view high_text = dash == range.size() ? low_text : range.substr(dash + 1);
       std::int64_t low = 0, high = 0;
       if (!parse_number(low_text, low) || !parse_number(high_text, high) || low < 0)
-        refuse(fmt::format("{} is no number and no range", quoted(range)));
-      if (high < low) refuse(fmt::format("range {} runs backwards", quoted(range)));
+        refuse(fmt::format("{} is no number and no range", in_quotes(range)));
+      if (high < low) refuse(fmt::format("range {} runs backwards", in_quotes(range)));
       if (static_cast<std::size_t>(high - low) >= k_most_names - made.size())
         refuse(fmt::format("more than {} names", k_most_names));
       for (std::int64_t number = low; number <= high; ++number)

@@ -111,7 +111,7 @@ class Fabric {
   }
 
   [[noreturn]] void refuse(std::string_view found, std::string_view expected) const {
-    throw source_.error(line_, fmt::format("{}; expected {}", quoted(found), expected));
+    throw source_.error(line_, fmt::format("{}; expected {}", in_quotes(found), expected));
   }
 
   /// `36 "S-0002c9020048a2b8"  # "MF0;leaf1:MSB7700/U1" enhanced port 0 lid 3 lmc 0`
@@ -129,7 +129,7 @@ class Fabric {
     const auto [known, added] = nodes_.emplace(node.id, node);
     if (!added)
       throw source_.error(line_, fmt::format("node {} again; it is on line {} already and is listed once",
-                                             quoted(node.id), known->second.line));
+                                             in_quotes(node.id), known->second.line));
     order_.push_back(node.id);
     current_ = node.id;
   }
@@ -152,7 +152,7 @@ class Fabric {
     const auto [known, added] = ports_.emplace(port.from, port);
     if (!added)
       throw source_.error(line_, fmt::format("port {} of {} again; it is on line {} already and has one cable",
-                                             port.from.number, quoted(port.from.node), known->second.line));
+                                             port.from.number, in_quotes(port.from.node), known->second.line));
   }
 
   std::string take_quoted(std::string_view& rest) const {
@@ -181,18 +181,18 @@ class Fabric {
       if (nodes_.count(port.to.node) == 0)
         throw source_.error(port.line, fmt::format("a cable to {}, which is nowhere in the file; expected all of what "
                                                    "ibnetdiscover prints",
-                                                   quoted(port.to.node)));
+                                                   in_quotes(port.to.node)));
     for (const auto& [from, port] : ports_) {
       const auto back = ports_.find(port.to);
       if (back == ports_.end())
         throw source_.error(port.line, fmt::format("a cable to port {} of {}, which does not list it; expected both "
                                                    "ends in the file",
-                                                   port.to.number, quoted(port.to.node)));
+                                                   port.to.number, in_quotes(port.to.node)));
       if (back->second.to != from)
         throw source_.error(port.line, fmt::format("a cable to port {} of {}, which on line {} has one to {}; expected "
                                                    "both ends to say the same",
-                                                   port.to.number, quoted(port.to.node), back->second.line,
-                                                   quoted(back->second.to.node)));
+                                                   port.to.number, in_quotes(port.to.node), back->second.line,
+                                                   in_quotes(back->second.to.node)));
     }
   }
 

@@ -49,7 +49,7 @@ std::vector<Coordinates> coordinates_in(const Source& source) {
     each.line = lines.number();
     if (!parse(line, each)) {
       if (lines.number() == 1) continue;  // the header, which may be anything
-      throw source.error(each.line, fmt::format("{}; expected {}", quoted(line), k_expected));
+      throw source.error(each.line, fmt::format("{}; expected {}", in_quotes(line), k_expected));
     }
     if (dimensions == 0) dimensions = each.at.size();
     if (each.at.size() != dimensions || dimensions < 2)

@@ -139,7 +139,8 @@ class NcclFile {
     const std::string speed = pci.attribute("link_speed").value();  // "16.0 GT/s PCIe"
     double transfers = 8;
     if (!speed.empty() && (!parse_number(speed.substr(0, speed.find(' ')), transfers) || transfers <= 0))
-      throw document_.error(pci, fmt::format("link_speed {}; expected one such as \"16.0 GT/s PCIe\"", quoted(speed)));
+      throw document_.error(pci,
+                            fmt::format("link_speed {}; expected one such as \"16.0 GT/s PCIe\"", in_quotes(speed)));
     const std::int64_t lanes = document_.whole(pci, "link_width", 0);
     return static_cast<double>(lanes > 0 ? lanes : 16) * transfers * (transfers < 8 ? 0.6 : 0.75) * 1e9 / 8;
   }
@@ -152,7 +153,8 @@ class NcclFile {
     network_.cable(node, around, bandwidth, latency_, line);
     const std::string bus = lower_case(gpu.parent().attribute("busid").value());
     if (gpu_at(bus) != nullptr)
-      throw document_.error(gpu, fmt::format("a second GPU at bus {}; expected another busid for each", quoted(bus)));
+      throw document_.error(gpu,
+                            fmt::format("a second GPU at bus {}; expected another busid for each", in_quotes(bus)));
     gpus_.push_back({bus, node, gpu, cpu_});
   }
 
@@ -174,8 +176,8 @@ class NcclFile {
       const bool to_cpu = device == "0x068001";  // the bridge of POWER
       network_.cable(gpu.node, to_cpu ? gpu.cpu : nvswitch(line), bandwidth, latency_, line);
     } else if (device.empty()) {
-      throw document_.error(
-          nvlink, fmt::format("target {} is no GPU of the file and has no tclass; expected a busid", quoted(target)));
+      throw document_.error(nvlink, fmt::format("target {} is no GPU of the file and has no tclass; expected a busid",
+                                                in_quotes(target)));
     }
     // Otherwise a GPU that was hidden from the job, which NCCL leaves out too.
   }

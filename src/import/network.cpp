@@ -61,7 +61,7 @@ Network::Node Network::declare(std::string_view name, Kind kind, std::int64_t li
   if (const auto known = find(name)) {
     if (nodes_[*known].declared)
       throw source_.error(line, fmt::format("node {} again; it is on line {} already and names must differ",
-                                            quoted(name), nodes_[*known].line));
+                                            in_quotes(name), nodes_[*known].line));
     nodes_[*known] = {std::string(name), kind, true, line, declared_++};
     return *known;
   }
@@ -89,7 +89,7 @@ std::optional<Network::Node> Network::find(std::string_view name) const {
 
 void Network::link(Node tail, Node head, double bandwidth, double latency, std::int64_t line) {
   if (tail == head)
-    throw source_.error(line, fmt::format("a link from {} to itself; its ends must differ", quoted(name_of(tail))));
+    throw source_.error(line, fmt::format("a link from {} to itself; its ends must differ", in_quotes(name_of(tail))));
   links_.push_back({tail, head, bandwidth, latency});
 }
 

@@ -32,7 +32,7 @@ void set(std::string& field, std::string_view key, std::string_view value, const
 void take_setting(Statement& statement, std::string_view word, const Source& source, std::int64_t line) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals + 1 == word.size())
-    throw source.error(line, fmt::format("{}; expected {}", quoted(word), k_expected));
+    throw source.error(line, fmt::format("{}; expected {}", in_quotes(word), k_expected));
   const std::string key = lower_case(word.substr(0, equals));
   const std::string_view value = word.substr(equals + 1);
   if (key == "switchname") {
@@ -48,10 +48,10 @@ void take_setting(Statement& statement, std::string_view word, const Source& sou
   } else if (key == "linkspeed") {
     double gigabits = 0;
     if (!parse_number(value, gigabits) || gigabits <= 0)
-      throw source.error(line, fmt::format("LinkSpeed={}; expected a number above 0, read as Gb/s", quoted(value)));
+      throw source.error(line, fmt::format("LinkSpeed={}; expected a number above 0, read as Gb/s", in_quotes(value)));
     statement.link_bandwidth = gigabits * 1e9 / 8;
   } else {
-    throw source.error(line, fmt::format("unknown key {}; expected {}", quoted(word.substr(0, equals)), k_expected));
+    throw source.error(line, fmt::format("unknown key {}; expected {}", in_quotes(word.substr(0, equals)), k_expected));
   }
 }
 
@@ -68,7 +68,7 @@ Statement statement_in(std::string_view text, const Source& source, std::int64_t
     throw source.error(line, fmt::format("names no switch and no block, or both; expected {}", k_expected));
   if (statement.nodes.empty() && statement.switches.empty())
     throw source.error(line, fmt::format("{} has neither Nodes nor Switches; expected what hangs below it",
-                                         quoted(statement.switch_name + statement.block_name)));
+                                         in_quotes(statement.switch_name + statement.block_name)));
   return statement;
 }
 

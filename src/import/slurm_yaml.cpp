@@ -38,7 +38,7 @@ class SlurmYaml {
     } else if (chosen["block"]) {
       read_blocks(chosen["block"], tree);
     } else {
-      refuse(chosen, fmt::format("topology {} has neither \"tree\" nor \"block\"", quoted(name_)),
+      refuse(chosen, fmt::format("topology {} has neither \"tree\" nor \"block\"", in_quotes(name_)),
              "one of them; a flat topology says nothing about the network");
     }
     return tree.topology(name_);

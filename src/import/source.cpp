@@ -44,7 +44,7 @@ double Source::link_bandwidth(std::string_view text, std::int64_t line) const {
     throw error(line,
                 fmt::format("bandwidth {}; expected a number above 0 of bytes per second, or one with a unit such "
                             "as 100Gbps",
-                            quoted(text)));
+                            in_quotes(text)));
   return value;
 }
 
@@ -52,7 +52,7 @@ double Source::link_latency(std::string_view text, std::int64_t line) const {
   double value = 0;
   if (!is_latency(text, value))
     throw error(line, fmt::format("latency {}; expected a number of seconds, 0 or more, or one with a unit such as 1us",
-                                  quoted(text)));
+                                  in_quotes(text)));
   return value;
 }
 

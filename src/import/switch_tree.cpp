@@ -12,7 +12,7 @@ void SwitchTree::add_switch(std::string_view name, double link_bandwidth, std::i
   const auto [known, added] = by_name_.emplace(name, switches_.size());
   if (!added)
     throw source_.error(line, fmt::format("switch {} again; it is on line {} already and names must differ",
-                                          quoted(name), switches_[known->second].line));
+                                          in_quotes(name), switches_[known->second].line));
   switches_.push_back({std::string(name), link_bandwidth, line, {}, {}});
 }
 
@@ -31,7 +31,7 @@ SwitchTree::Index SwitchTree::known(const std::string& name, std::int64_t line) 
   if (found == by_name_.end())
     throw source_.error(line, fmt::format("switch {} is nowhere in the file; expected a line of its own that says "
                                           "what hangs below it",
-                                          quoted(name)));
+                                          in_quotes(name)));
   return found->second;
 }
 
@@ -53,7 +53,7 @@ std::vector<SwitchTree::Index> SwitchTree::lowest_first() const {
     if (waits_for[at] > 0)
       throw source_.error(switches_[at].line, fmt::format("switch {} hangs, through others, below itself; expected "
                                                           "levels of switches without a cycle",
-                                                          quoted(switches_[at].name)));
+                                                          in_quotes(switches_[at].name)));
 }
 
 /// [switch] of each of its links upwards.
@@ -89,9 +89,9 @@ Topology SwitchTree::topology(const std::string& name) const {
     };
     for (const std::string& host : each.hosts) {
       if (by_name_.count(host) > 0)
-        throw source_.error(
-            each.line, fmt::format("{} is a host here and a switch on line {}; expected one or the other", quoted(host),
-                                   switches_[by_name_.at(host)].line));
+        throw source_.error(each.line,
+                            fmt::format("{} is a host here and a switch on line {}; expected one or the other",
+                                        in_quotes(host), switches_[by_name_.at(host)].line));
       const auto before = network.find(host);  // a host may hang below several switches
       join(before ? *before : network.declare(host, Kind::host, each.line), host_bandwidth);
     }

@@ -39,9 +39,10 @@ const Format& recognised(const std::string& contents, const std::string& file) {
   for (const Format& format : formats())
     if (format.recognises(contents)) return format;
   const std::string_view line = first_line(contents);
-  throw error_at(file, 1,
-                 fmt::format("{}; expected a topology in one of these formats: {}",
-                             line.empty() ? "an empty file" : "no known format begins with " + quoted(line), names()));
+  throw error_at(
+      file, 1,
+      fmt::format("{}; expected a topology in one of these formats: {}",
+                  line.empty() ? "an empty file" : "no known format begins with " + in_quotes(line), names()));
 }
 
 /// "NAME=VALUE,NAME=VALUE" after the colon of --format.

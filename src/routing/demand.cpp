@@ -69,15 +69,15 @@ class Reader {
   double bytes_of(const std::string& word) const {
     double bytes = 0;
     if (!parse_number(word, bytes) || bytes < 0)
-      throw file_.error(lines_.number(), fmt::format("{}; expected bytes, a number of 0 or more", quoted(word)));
+      throw file_.error(lines_.number(), fmt::format("{}; expected bytes, a number of 0 or more", in_quotes(word)));
     return bytes;
   }
 
   NodeId host_of(const std::string& word, NodeId first) const {
     NodeId host = 0;
     if (!parse_number(word, host) || host < first || host >= demand_.hosts() + first)
-      throw file_.error(lines_.number(),
-                        fmt::format("{}; expected a host, {} to {}", quoted(word), first, demand_.hosts() - 1 + first));
+      throw file_.error(lines_.number(), fmt::format("{}; expected a host, {} to {}", in_quotes(word), first,
+                                                     demand_.hosts() - 1 + first));
     return host - first;
   }
 
@@ -98,7 +98,7 @@ class Reader {
     if (kind.find("coordinate") == std::string::npos || kind.find("general") == std::string::npos ||
         (kind.find("real") == std::string::npos && kind.find("integer") == std::string::npos))
       throw file_.error(
-          1, fmt::format("{}; expected %%MatrixMarket matrix coordinate real (or integer) general", quoted(header)));
+          1, fmt::format("{}; expected %%MatrixMarket matrix coordinate real (or integer) general", in_quotes(header)));
     bool sized = false;
     for (std::string_view line; next(line);) {
       if (line.starts_with('%')) continue;
@@ -111,7 +111,7 @@ class Reader {
       if (words.size() != 3 || words[0] != hosts || words[1] != hosts)
         throw file_.error(lines_.number(),
                           fmt::format("{}; expected {} rows and columns, the network's hosts, and a number of entries",
-                                      quoted(line), hosts));
+                                      in_quotes(line), hosts));
       sized = true;
     }
   }

@@ -128,10 +128,10 @@ BinaryFile::BinaryFile(std::istream& in, std::string file) : in_(in), file_(std:
   Lines lines(beginning, file_);
   const std::string_view first_line = std::string_view(beginning).substr(0, beginning.find(" ~"));
   if (is_binary(first_line) && first_line.size() < 40 && first_line.substr(k_beginning.size()) != "1")
-    throw text::error_at(file_, 1,
-                         fmt::format("{}, expected \"{}1\"; another version of colltopo made this file: "
-                                     "this one cannot read it",
-                                     shown(first_line), k_beginning));
+    throw colltopo::error_at(file_, 1,
+                             fmt::format("{}, expected \"{}1\"; another version of colltopo made this file: "
+                                         "this one cannot read it",
+                                         in_quotes(first_line), k_beginning));
   head_ = read_head(lines, Form::binary);
 
   const std::uint64_t least = lines.offset() + k_trailer_bytes;

@@ -41,7 +41,7 @@ bool one_line(std::string_view text) {
 std::string free_text(const Lines& lines, std::string_view line, std::string_view keyword) {
   const bool alone = line == keyword;
   if (!alone && !line.starts_with(std::string(keyword) + ' ')) {
-    throw lines.error(fmt::format("{}, expected \"{}\"", shown(line), keyword));
+    throw lines.error(fmt::format("{}, expected \"{}\"", in_quotes(line), keyword));
   }
   const std::string_view text = alone ? std::string_view() : line.substr(keyword.size() + 1);
   if (!one_line(text)) throw lines.error(fmt::format("{} has control characters, expected plain text", keyword));
@@ -74,8 +74,9 @@ Proof read_proof(Words& words) {
     const std::string_view word = words.word("what is proved");
     const auto known = std::ranges::find(k_proved, word, &Proved::word);
     if (known == k_proved.end() || proof.*known->value) {
-      throw words.error(fmt::format(
-          "proof of {}, expected in-place, rank-order, equal-bits, stepped or independent, each once", shown(word)));
+      throw words.error(
+          fmt::format("proof of {}, expected in-place, rank-order, equal-bits, stepped or independent, each once",
+                      in_quotes(word)));
     }
     proof.*known->value = true;
   }
@@ -106,7 +107,7 @@ void read_option(const Words& words, std::string_view option, ScheduleHeader& he
     options.dimensions = numbers(words, value, 'x', key, 1);
   } else {
     throw words.error(
-        fmt::format("option {}, expected {}", shown(option), expected_options(algorithm_named(header.algorithm))));
+        fmt::format("option {}, expected {}", in_quotes(option), expected_options(algorithm_named(header.algorithm))));
   }
 }
 
@@ -117,7 +118,7 @@ void read_generate(Words& words, ScheduleHeader& header) {
   while (!words.done()) {
     const std::string_view option = words.word("an option");
     if (!seen.insert(option.substr(0, option.find('='))).second) {
-      throw words.error(fmt::format("option {} stands twice, expected once", shown(option)));
+      throw words.error(fmt::format("option {} stands twice, expected once", in_quotes(option)));
     }
     read_option(words, option, header);
   }
@@ -141,7 +142,7 @@ std::string generate_fault(const ScheduleHeader& header) {
   if (algorithm == nullptr) {
     std::vector<std::string_view> known;
     for (const Algorithm& a : algorithms()) known.push_back(a.name);
-    return fmt::format("algorithm {} is not known, expected one of {}", shown(header.algorithm),
+    return fmt::format("algorithm {} is not known, expected one of {}", in_quotes(header.algorithm),
                        fmt::join(known, ", "));
   }
   if (!serves(*algorithm, shape.collective)) {
@@ -189,15 +190,16 @@ Head read_head(Lines& lines, Form form) {
   Shape& shape = header.shape;
   const std::string_view expected = first_line(form);
   const std::string_view first = lines.next_or_stranger(expected.substr(0, expected.find(' ') + 1), expected);
-  if (first != expected) throw lines.error(fmt::format("{}, expected \"{}\"", shown(first), expected));
+  if (first != expected) throw lines.error(fmt::format("{}, expected \"{}\"", in_quotes(first), expected));
   header.name = free_text(lines, lines.next("name"), "name");
 
   Words words(lines, lines.next("collective"));
   words.keyword("collective");
   const std::string_view collective = words.word("a collective");
   if (!collective_named(collective)) {
-    throw lines.error(fmt::format(
-        "collective {}, expected alltoall, allgather, reduce_scatter, allreduce, bcast or reduce", shown(collective)));
+    throw lines.error(
+        fmt::format("collective {}, expected alltoall, allgather, reduce_scatter, allreduce, bcast or reduce",
+                    in_quotes(collective)));
   }
   shape.collective = *collective_named(collective);
   words.end();
@@ -228,7 +230,7 @@ Head read_head(Lines& lines, Form form) {
   }
   Words last(lines, line);
   if (form == Form::binary && !last.next_is("sections"))
-    throw lines.error(fmt::format("{}, expected \"sections\": only these are written in binary", shown(line)));
+    throw lines.error(fmt::format("{}, expected \"sections\": only these are written in binary", in_quotes(line)));
   if (last.takes("generate")) {
     read_generate(last, header);
     if (const std::string fault = generate_fault(header); !fault.empty()) throw lines.error(fault);
@@ -250,7 +252,7 @@ Head read_head(Lines& lines, Form form) {
     head.sections = 1 + 2 * header.orbits;
     last.end();
   } else {
-    throw lines.error(fmt::format("{}, expected {}", shown(line), k_expected));
+    throw lines.error(fmt::format("{}, expected {}", in_quotes(line), k_expected));
   }
   head.programs_line = lines.line();
   head.seal = lines.seal();

@@ -8,26 +8,14 @@
 
 namespace colltopo::text {
 
-Error error_at(const std::string& file, std::int64_t line, std::string_view fact) {
-  return Error(fmt::format("{}:{}: {}", file, line, fact));
-}
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t k_most = 60;
-  std::string plain(text.substr(0, k_most));
-  for (char& c : plain) {
-    if (static_cast<unsigned char>(c) < 32 || c == 127) c = '?';
-  }
-  return '"' + plain + (text.size() > k_most ? "...\"" : "\"");
-}
-
 std::string_view Lines::next(std::string_view expected) {
   ++line_;
   const std::string_view rest = text_.substr(offset_);
   if (rest.empty()) throw error(fmt::format("the text ends here, expected {}", expected));
   const std::size_t length = rest.find('\n');
   if (length == std::string_view::npos) {
-    throw error(fmt::format("the text ends within this line, {}, expected {} and a newline", shown(rest), expected));
+    throw error(
+        fmt::format("the text ends within this line, {}, expected {} and a newline", in_quotes(rest), expected));
   }
   const std::string_view marked = rest.substr(0, length);
   const std::optional<Seal> stated = seal_of(marked);
@@ -35,7 +23,7 @@ std::string_view Lines::next(std::string_view expected) {
     throw error(
         fmt::format("no seal at the end of {}, expected \" ~\" and 8 hexadecimal digits; a file changed by hand "
                     "must be sealed again",
-                    shown(marked)));
+                    in_quotes(marked)));
   }
   const std::string_view content = marked.substr(0, marked.size() - k_mark);
   const Seal actual = chained(seal_, content);
@@ -56,7 +44,7 @@ std::string_view Lines::next_or_stranger(std::string_view beginning, std::string
     const std::string_view way =
         rest.starts_with("<algo ") ? "; colltopo convert --to text makes that of MSCCL's XML" : "";
     throw error_at(file_, line_ + 1,
-                   fmt::format("{}, expected {}{}", shown(rest.substr(0, rest.find('\n'))), shown(expected), way));
+                   fmt::format("{}, expected \"{}\"{}", in_quotes(rest.substr(0, rest.find('\n'))), expected, way));
   }
   return next(expected);
 }
@@ -64,7 +52,8 @@ std::string_view Lines::next_or_stranger(std::string_view beginning, std::string
 void Lines::expect_end(std::string_view expected) const {
   if (offset_ < text_.size()) {
     const std::string_view rest = text_.substr(offset_);
-    throw error_at(file_, line_ + 1, fmt::format("{}, expected {}", shown(rest.substr(0, rest.find('\n'))), expected));
+    throw error_at(file_, line_ + 1,
+                   fmt::format("{}, expected {}", in_quotes(rest.substr(0, rest.find('\n'))), expected));
   }
 }
 
@@ -79,7 +68,7 @@ std::string_view Words::word(std::string_view what) {
 
 void Words::keyword(std::string_view expected) {
   const std::string_view found = word(expected);
-  if (found != expected) throw error(fmt::format("{}, expected \"{}\"", shown(found), expected));
+  if (found != expected) throw error(fmt::format("{}, expected \"{}\"", in_quotes(found), expected));
 }
 
 bool Words::takes(std::string_view expected) {
@@ -95,7 +84,7 @@ std::uint64_t Words::number_in(std::string_view digits, std::string_view what, s
   const auto [stop, fault] = std::from_chars(digits.data(), end, value);
   const bool canonical = !digits.empty() && (digits.size() == 1 || digits.front() != '0');
   if (fault != std::errc() || stop != end || !canonical || value < static_cast<std::uint64_t>(low) || value > high) {
-    throw error(fmt::format("{} is {}, expected a number in {}..{}", what, shown(digits), low, high));
+    throw error(fmt::format("{} is {}, expected a number in {}..{}", what, in_quotes(digits), low, high));
   }
   return value;
 }
@@ -103,7 +92,7 @@ std::uint64_t Words::number_in(std::string_view digits, std::string_view what, s
 Stretch Words::stretch(std::string_view what) {
   const std::string_view both = word(what);
   const std::size_t plus = both.find('+');
-  if (plus == std::string_view::npos) throw error(fmt::format("{} is {}, expected FIRST+BYTES", what, shown(both)));
+  if (plus == std::string_view::npos) throw error(fmt::format("{} is {}, expected FIRST+BYTES", what, in_quotes(both)));
   constexpr std::uint64_t k_most = std::uint64_t{1} << 62;
   return {number_in(both.substr(0, plus), what, 0, k_most), number_in(both.substr(plus + 1), what, 0, k_most)};
 }
@@ -111,12 +100,12 @@ Stretch Words::stretch(std::string_view what) {
 Seal Words::seal(std::string_view what) {
   const std::string_view found = word(what);
   const std::optional<Seal> seal = seal_from(found);
-  if (!seal) throw error(fmt::format("{} is {}, expected 8 hexadecimal digits", what, shown(found)));
+  if (!seal) throw error(fmt::format("{} is {}, expected 8 hexadecimal digits", what, in_quotes(found)));
   return *seal;
 }
 
 void Words::end() const {
-  if (!done_) throw error(fmt::format("{} after the line's last word, expected nothing", shown(rest_)));
+  if (!done_) throw error(fmt::format("{} after the line's last word, expected nothing", in_quotes(rest_)));
 }
 
 }  // namespace colltopo::text

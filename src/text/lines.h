@@ -6,16 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "text/seal.h"
 
 namespace colltopo::text {
-
-/// "FILE:LINE: fact".
-Error error_at(const std::string& file, std::int64_t line, std::string_view fact);
-
-/// What others wrote, short enough and plain enough to be shown in a message.
-std::string shown(std::string_view text);
 
 /// The sealed lines of a text, in order. The text must outlive what is read from it.
 class Lines {

@@ -22,9 +22,9 @@ Run read_run(const Words& words, std::string_view word) {
   else if (buffer == name(Buffer::scratch))
     run.buffer = Buffer::scratch;
   else
-    throw words.error(fmt::format("{}, expected a run of input, output or scratch", shown(word)));
+    throw words.error(fmt::format("{}, expected a run of input, output or scratch", in_quotes(word)));
   if (plus == std::string_view::npos) {
-    throw words.error(fmt::format("{}, expected {}:FIRST+COUNT", shown(word), buffer));
+    throw words.error(fmt::format("{}, expected {}:FIRST+COUNT", in_quotes(word), buffer));
   }
   run.first = static_cast<Chunk>(
       words.number_in(word.substr(colon + 1, plus - colon - 1), "the run's first chunk", 0, k_most_chunks));
@@ -61,7 +61,7 @@ Action read_action(Words& words) {
   for (const Action action : {Action::send, Action::recv, Action::copy, Action::reduce}) {
     if (word == name(action)) return action;
   }
-  throw words.error(fmt::format("{}, expected send, recv, copy or reduce", shown(word)));
+  throw words.error(fmt::format("{}, expected send, recv, copy or reduce", in_quotes(word)));
 }
 
 StatedOp read_op(Words words, Step last_step) {

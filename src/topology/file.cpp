@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
 
@@ -76,14 +77,15 @@ const json& member(const json& object, const char* name, const Place& place) {
 void expect_keys(const json& object, std::initializer_list<std::string_view> known, const Place& place) {
   for (const auto& [key, value] : object.items())
     if (std::find(known.begin(), known.end(), key) == known.end())
-      place.refuse(fmt::format("unknown key \"{}\"", key), fmt::format("{}", fmt::join(known, ", ")));
+      place.refuse(fmt::format("unknown key {}", in_quotes(key)), fmt::format("{}", fmt::join(known, ", ")));
 }
 
 void expect_different_names(const Topology& topology, const Place& place) {
   std::unordered_set<std::string_view> names;
   for (NodeId node = 0; node < topology.nodes(); ++node)
     if (!names.insert(topology.node_name(node)).second)
-      place.refuse(fmt::format("two nodes are called \"{}\"", topology.node_name(node)), "a name for each alone");
+      place.refuse(fmt::format("two nodes are called {}", in_quotes(topology.node_name(node))),
+                   "a name for each alone");
 }
 
 double number(const json& value, const Place& place) {
@@ -199,13 +201,12 @@ Topology read_topology(std::istream& in, const std::string& file_name) {
   try {
     const char* const begin = text.data();
     file = json::parse(CountingIterator(begin, line), CountingIterator(begin + text.size(), line), note_lines);
-  } catch (const json::parse_error& error) {
+  } catch (const json::exception& error) {
     // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error ...": the part after the place is
-    // for people.
+    // for people; "[json.exception.out_of_range.406] number overflow ..." has none.
     const std::string what = error.what();
-    const std::size_t place = what.find(": ");
-    throw Error(fmt::format("{}:{}: {}; expected a topology as JSON", file_name, line,
-                            place == std::string::npos ? what : what.substr(place + 2)));
+    const std::size_t after = what.find(": ") != std::string::npos ? what.find(": ") : what.find("] ");
+    throw Error(fmt::format("{}:{}: {}; expected a topology as JSON", file_name, line, what.substr(after + 2)));
   }
   try {
     return topology_in(file, file_name, lines);

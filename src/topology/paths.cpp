@@ -14,37 +14,33 @@ namespace {
 
 constexpr LinkId k_no_link = -1;
 
-/// Calls found(link) for the link by which each node is reached first, nearest nodes first.
+/// Calls found(link) for the link by which each node is reached first, nearest nodes first; `backwards`: against links.
 template <typename Found>
-void search_from(const Topology& topology, NodeId source, const Found& found) {
+void search(const Topology& topology, NodeId start, bool backwards, const Found& found) {
   std::vector<bool> seen(static_cast<std::size_t>(topology.nodes()), false);
-  std::vector<NodeId> reached{source};
+  std::vector<NodeId> reached{start};
   reached.reserve(seen.size());
-  seen[static_cast<std::size_t>(source)] = true;
+  seen[static_cast<std::size_t>(start)] = true;
   for (std::size_t next = 0; next < reached.size() && reached.size() < seen.size(); ++next) {
-    for (const LinkId id : topology.links_out(reached[next])) {
-      const NodeId head = topology.link(id).head;
-      if (seen[static_cast<std::size_t>(head)]) continue;
-      seen[static_cast<std::size_t>(head)] = true;
-      reached.push_back(head);
+    for (const LinkId id : backwards ? topology.links_in(reached[next]) : topology.links_out(reached[next])) {
+      const NodeId end = backwards ? topology.link(id).tail : topology.link(id).head;
+      if (seen[static_cast<std::size_t>(end)]) continue;
+      seen[static_cast<std::size_t>(end)] = true;
+      reached.push_back(end);
       found(id);
     }
   }
 }
 
-// Backwards: to all nodes that reach it; -1 of others.
-std::vector<std::int32_t> distances_to(const Topology& topology, NodeId target) {
-  std::vector<std::int32_t> hops(static_cast<std::size_t>(topology.nodes()), -1);
-  std::vector<NodeId> reached{target};
-  hops[static_cast<std::size_t>(target)] = 0;
-  for (std::size_t next = 0; next < reached.size(); ++next) {
-    for (const LinkId id : topology.links_in(reached[next])) {
-      const NodeId tail = topology.link(id).tail;
-      if (hops[static_cast<std::size_t>(tail)] >= 0) continue;
-      hops[static_cast<std::size_t>(tail)] = hops[static_cast<std::size_t>(reached[next])] + 1;
-      reached.push_back(tail);
-    }
-  }
+/// Hops from `start`, or `backwards` to it; -1: unreachable.
+std::vector<int> distances(const Topology& topology, NodeId start, bool backwards) {
+  std::vector<int> hops(static_cast<std::size_t>(topology.nodes()), -1);
+  hops[static_cast<std::size_t>(start)] = 0;
+  search(topology, start, backwards, [&](LinkId id) {
+    const Link& link = topology.link(id);
+    const auto [near, far] = backwards ? std::pair(link.head, link.tail) : std::pair(link.tail, link.head);
+    hops[static_cast<std::size_t>(far)] = hops[static_cast<std::size_t>(near)] + 1;
+  });
   return hops;
 }
 
@@ -52,6 +48,22 @@ std::vector<std::int32_t> distances_to(const Topology& topology, NodeId target) 
 std::size_t hash_of(NodeId node, NodeId target) {
   const std::string text = fmt::format("{}>{}", node, target);
   return crc32(0, reinterpret_cast<const Bytef*>(text.data()), static_cast<uInt>(text.size()));
+}
+
+/// [node] the link that it takes towards the target; k_no_link: none leads there.
+std::vector<LinkId> links_towards(const Topology& topology, NodeId target, SinglePaths paths) {
+  const std::vector<int> hops = distances(topology, target, true);
+  const auto hops_of = [&](NodeId node) { return hops[static_cast<std::size_t>(node)]; };
+  std::vector<LinkId> towards(hops.size(), k_no_link), nearer;
+  for (NodeId node = 0; node < topology.nodes(); ++node) {
+    if (hops_of(node) <= 0) continue;
+    nearer.clear();
+    for (const LinkId id : topology.links_out(node))
+      if (hops_of(topology.link(id).head) == hops_of(node) - 1) nearer.push_back(id);
+    const std::size_t place = paths == SinglePaths::hashed ? hash_of(node, target) % nearer.size() : 0;
+    towards[static_cast<std::size_t>(node)] = nearer[place];
+  }
+  return towards;
 }
 
 }  // namespace
@@ -66,15 +78,7 @@ std::string_view name(SinglePaths paths) {
   return paths == SinglePaths::lowest ? "lowest" : paths == SinglePaths::hashed ? "hash" : "";
 }
 
-std::vector<int> distances_from(const Topology& topology, NodeId source) {
-  std::vector<int> distances(static_cast<std::size_t>(topology.nodes()), -1);
-  distances[static_cast<std::size_t>(source)] = 0;
-  search_from(topology, source, [&](LinkId id) {
-    const Link& link = topology.link(id);
-    distances[static_cast<std::size_t>(link.head)] = distances[static_cast<std::size_t>(link.tail)] + 1;
-  });
-  return distances;
-}
+std::vector<int> distances_from(const Topology& topology, NodeId source) { return distances(topology, source, false); }
 
 ShortestPaths::ShortestPaths(const Topology& topology, SinglePaths paths)
     : topology_(topology), paths_(paths), known_(static_cast<std::size_t>(topology.nodes())) {}
@@ -87,8 +91,8 @@ std::vector<LinkId> ShortestPaths::path(NodeId source, NodeId target) const {
   std::vector<LinkId>& arriving_by = known_[static_cast<std::size_t>(source)];
   if (arriving_by.empty()) {
     arriving_by.assign(static_cast<std::size_t>(topology_.nodes()), k_no_link);
-    search_from(topology_, source,
-                [&](LinkId id) { arriving_by[static_cast<std::size_t>(topology_.link(id).head)] = id; });
+    search(topology_, source, false,
+           [&](LinkId id) { arriving_by[static_cast<std::size_t>(topology_.link(id).head)] = id; });
   }
   std::vector<LinkId> path;
   for (NodeId node = target; node != source; node = topology_.link(path.back()).tail) {
@@ -100,17 +104,12 @@ std::vector<LinkId> ShortestPaths::path(NodeId source, NodeId target) const {
 }
 
 std::vector<LinkId> ShortestPaths::by_nodes(NodeId source, NodeId target) const {
-  std::vector<std::int32_t>& hops = known_[static_cast<std::size_t>(target)];
-  if (hops.empty()) hops = distances_to(topology_, target);
-  const auto hops_of = [&](NodeId node) { return hops[static_cast<std::size_t>(node)]; };
-  if (hops_of(source) < 0) refuse(source, target);
-  std::vector<LinkId> path, nearer;
+  std::vector<LinkId>& towards = known_[static_cast<std::size_t>(target)];
+  if (towards.empty()) towards = links_towards(topology_, target, paths_);
+  std::vector<LinkId> path;
   for (NodeId node = source; node != target; node = topology_.link(path.back()).head) {
-    nearer.clear();
-    for (const LinkId id : topology_.links_out(node))
-      if (hops_of(topology_.link(id).head) == hops_of(node) - 1) nearer.push_back(id);
-    const std::size_t place = paths_ == SinglePaths::hashed ? hash_of(node, target) % nearer.size() : 0;
-    path.push_back(nearer[place]);
+    if (towards[static_cast<std::size_t>(node)] == k_no_link) refuse(source, target);
+    path.push_back(towards[static_cast<std::size_t>(node)]);
   }
   return path;
 }

@@ -15,7 +15,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr unsigned k_turns_between = 16;  // of lanes that move, until MPI gets one too
-constexpr std::chrono::seconds k_flush_patience{5};
+constexpr std::chrono::milliseconds k_flush_patience{5000};
+constexpr std::chrono::milliseconds k_flush_patience_beside{500};  // operations of others
 constexpr double k_settle_patience_s = 10;
 
 }  // namespace
@@ -49,13 +50,13 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
   lingering_.under_way.resize(lanes);
 }
 
-// Where operations of others are under way on the lanes, those move on what is left here.
+// Where operations of others are under way on the lanes, UCX cannot tell when what is left of this one is out: a while
+// must do, and they move on what it has not been enough for, on the lanes that they use.
 LaneTransport::~LaneTransport() {
   lingering().remove(*this);
-  const auto begin = Clock::now();
-  while (operations_->load(std::memory_order_acquire) <= 0 && (lingers_ || !lingering_.is_over()) &&
-         Clock::now() - begin < k_flush_patience && !owes_nothing())
-    lent_.progress();
+  const bool alone = operations_->load(std::memory_order_acquire) <= 0;
+  const auto end = Clock::now() + (alone ? k_flush_patience : k_flush_patience_beside);
+  while ((lingers_ || !lingering_.is_over()) && Clock::now() < end && !owes_nothing()) lent_.progress();
   abandon(wiring_);
   abandon(settling_);
   abandon(lingering_);

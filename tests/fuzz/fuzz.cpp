@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "colltopo/algorithms.h"
+#include "colltopo/demand.h"
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
 #include "colltopo/import.h"
@@ -29,6 +30,7 @@
 #include "colltopo/verify_sections.h"
 #include "comm/constants.h"
 #include "comm/decisions.h"
+#include "comm/machine_network.h"
 #include "comm/rules.h"
 #include "networks.h"
 #include "text/packed.h"
@@ -139,6 +141,7 @@ std::vector<std::string> constants_seeds() {
   record.version = this_version();
   for (const ConstantName& constant : constant_names()) record.constants[constant.name] = 1e-6;
   record.alone = record.constants;
+  record.times = {{"alltoall", "tra:radix=2", {{8, 1e-5}, {512, 2e-5}, {16384, 1e-3}}}};
   write_constants(file.path(), record);
   return {file.contents()};
 }
@@ -169,6 +172,13 @@ std::vector<std::string> tuned_seeds() {
   return seeds;
 }
 
+std::vector<std::string> demand_seeds() {
+  return {"0,1e6,2.5\n3,0,4\n5,6,0\n", "0 1 2\n3 0 4\n5 6 0\n", "source,target,bytes\n0,1,1e6\n2,0,17\n",
+          "%%MatrixMarket matrix coordinate real general\n% of a run\n3 3 2\n1 2 1e6\n3 1 17\n"};
+}
+
+std::vector<std::string> hosts_seeds() { return {"node1 slots=4\nnode2:2\n# spare\n\nnode3 max_slots=8 # rack 2\n"}; }
+
 const std::array k_targets = {
     Target{"topology", no_seeds, [](const std::string& input) { import_topology(input, "FILE", ""); }},
     Target{"text", text_seeds, read_whole},
@@ -182,6 +192,8 @@ const std::array k_targets = {
     Target{"rules", rules_seeds, [](const std::string& input) { read_by_file(input, Rules::read); }},
     Target{"constants", constants_seeds, [](const std::string& input) { read_by_file(input, read_constants); }},
     Target{"decisions", decisions_seeds, [](const std::string& input) { read_by_file(input, DecisionFile::read); }},
+    Target{"demand", demand_seeds, [](const std::string& input) { read_demand(input, "FILE", 3); }},
+    Target{"hosts", hosts_seeds, [](const std::string& input) { read_by_file(input, listed_hosts); }},
     Target{"tuned", tuned_seeds, [](const std::string& input) { tuning::read_rules(input, "FILE"); }},
 };
 

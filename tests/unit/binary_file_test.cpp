@@ -152,7 +152,7 @@ TEST(BinaryFile, another_version_is_named) {
   std::string bytes("topo-schedule-binary 2 ~00000000");
   bytes.append(made, made.find('\n'));
   EXPECT_EQ(error_from([&] { read(bytes); }),
-            "FILE:1: \"topo-schedule-binary 2\", expected \"topo-schedule-binary 1\"; another version of colltopo made "
+            "FILE:1: 'topo-schedule-binary 2', expected \"topo-schedule-binary 1\"; another version of colltopo made "
             "this file: this one cannot read it");
 }
 

@@ -152,9 +152,8 @@ TEST(TextDamage, text_behind_the_last_line_is_named) {
 
 TEST(TextDamage, other_files_are_not_schedules) {
   EXPECT_THAT(fault_in(""), StartsWith("FILE:1: the text ends here"));
-  EXPECT_THAT(fault_in("<algo name=\"x\">\n"),
-              StartsWith("FILE:1: \"<algo name=\"x\">\", expected \"topo-schedule 1\""));
-  EXPECT_THAT(fault_in(with_seals_alone({"topo-schedule 2"})), StartsWith("FILE:1: \"topo-schedule 2\", expected"));
+  EXPECT_THAT(fault_in("<algo name=\"x\">\n"), StartsWith("FILE:1: '<algo name=\"x\">', expected \"topo-schedule 1\""));
+  EXPECT_THAT(fault_in(with_seals_alone({"topo-schedule 2"})), StartsWith("FILE:1: 'topo-schedule 2', expected"));
   EXPECT_THAT(fault_of([] { header_from("x"); }), StartsWith("FILE:1: "));
 }
 
@@ -235,32 +234,32 @@ TEST(TextDamage, sealed_lines_with_wrong_words_are_named) {
       {"name small", "name a\x01", "control characters"},
       {"collective alltoall", "collective alltoal", "expected alltoall, allgather"},
       {"collective alltoall", "collective alltoall x", "expected nothing"},
-      {"ranks 3", "ranks 0", "\"0\", expected a number in 1..1073741824"},
-      {"ranks 3", "ranks 03", "\"03\", expected a number"},
-      {"ranks 3", "ranks -3", "\"-3\", expected a number"},
-      {"ranks 3", "ranks +3", "\"+3\", expected a number"},
+      {"ranks 3", "ranks 0", "'0', expected a number in 1..1073741824"},
+      {"ranks 3", "ranks 03", "'03', expected a number"},
+      {"ranks 3", "ranks -3", "'-3', expected a number"},
+      {"ranks 3", "ranks +3", "'+3', expected a number"},
       {"ranks 3", "ranks 4294967299", "expected a number"},
       {"ranks 3", "ranks 99999999999999999999999", "expected a number"},
       {"ranks 3", "ranks", "the line ends, expected ranks"},
-      {"ranks 3", "ranks  3", "\"\", expected a number"},
+      {"ranks 3", "ranks  3", "'', expected a number"},
       {"chunks 1", "chunks 357913942", "expected a number in 1..357913941"},
       {"steps 2", "steps 3", "steps 3, expected 2, the largest step"},
-      {"sections 4", "sections 5", "\"5\", expected a number in 3..4"},
-      {"sections 4", "sections 2", "\"2\", expected a number in 3..4"},
+      {"sections 4", "sections 5", "'5', expected a number in 3..4"},
+      {"sections 4", "sections 2", "'2', expected a number in 3..4"},
       {"sections 4", "sektions 4", "expected topology, bound, proof, sections, orbits or generate"},
       {"section 1 ops 1 scratch 2", "section 0 ops 1 scratch 2", "section of rank 0, expected the section of rank 1"},
       {"section 1 ops 1 scratch 2", "section 2 ops 1 scratch 2", "section of rank 2, expected the section of rank 1"},
       {"section 1 ops 1 scratch 2", "section 1 ops 1 scratch 1", "scratch 1, expected the 2 slots"},
-      {"section 1 ops 1 scratch 2", "section 1 ops x scratch 2", "ops is \"x\", expected a number"},
+      {"section 1 ops 1 scratch 2", "section 1 ops x scratch 2", "ops is 'x', expected a number"},
       {send, "send 3 step 2 lane 1 input:1+2", "peer 3 is not in 0..2"},
       {send, "send 0 step 2 lane 1 input:1+2", "the peer is the rank itself"},
       {send, "sent 1 step 2 lane 1 input:1+2", "expected send, recv, copy or reduce"},
-      {send, "send 1 step 3 lane 1 input:1+2", "step is \"3\", expected a number in 0..2"},
+      {send, "send 1 step 3 lane 1 input:1+2", "step is '3', expected a number in 0..2"},
       {send, "send 1 step -1 lane 1 input:1+2", "expected a number in 0..2"},
-      {send, "send 1 stop 2 lane 1 input:1+2", "\"stop\", expected \"step\""},
-      {send, "send 1 step 2 lane x input:1+2", "lane is \"x\""},
+      {send, "send 1 stop 2 lane 1 input:1+2", "'stop', expected \"step\""},
+      {send, "send 1 step 2 lane x input:1+2", "lane is 'x'"},
       {send, "send 1 step 2 lane 1", "the line ends, expected a run"},
-      {send, "send 1 step 2 lane 1 input:1+0", "the run's count is \"0\""},
+      {send, "send 1 step 2 lane 1 input:1+0", "the run's count is '0'"},
       {send, "send 1 step 2 lane 1 input:1+3", "outside the buffer's 3 chunks"},
       {send, "send 1 step 2 lane 1 inputs:1+2", "expected a run of input, output or scratch"},
       {send, "send 1 step 2 lane 1 input:1", "expected input:FIRST+COUNT"},
@@ -278,11 +277,11 @@ TEST(TextDamage, sealed_lines_with_wrong_words_are_named) {
       {copy, "reduce step 0 input:0+1 > output:0+1", "alltoall has no reduction"},
       {copy, "", "the line ends, expected an op"},
       {recv, "recv 0 step 2 lane 1 input:0+2", "writes to input"},
-      {"routes 2", "routes 0", "routes is \"0\", expected a number in 1.."},
+      {"routes 2", "routes 0", "routes is '0', expected a number in 1.."},
       {route, "route 0 > 3 lane 1 layer 0 links 3 4", "expected two ranks of 0..2"},
       {"route 1 > 2 lane 0 layer 0 links", "route 0 > 1 lane 1 layer 0 links", "expected increasing order"},
-      {route, "route 0 > 1 lane 1 layer 0 links 3 x", "link is \"x\""},
-      {route, "route 0 > 1 lane 1 links 3 4", "\"links\", expected \"layer\""},
+      {route, "route 0 > 1 lane 1 layer 0 links 3 x", "link is 'x'"},
+      {route, "route 0 > 1 lane 1 links 3 4", "'links', expected \"layer\""},
       {"index 4", "index 3", "expected a number in 4..4"},
   };
   for (const Fault& fault : faults) expect_fault(contents, fault);
@@ -310,16 +309,16 @@ TEST(TextDamage, a_generate_line_that_cannot_be_followed_is_named) {
       sealed("topo-schedule 1\nname tra\ncollective alltoall\nranks 6\nchunks 1\nsteps 3\n" + generate + "\n"));
   const std::vector<Fault> faults = {
       {generate, "generate", "the line ends, expected an algorithm"},
-      {generate, "generate trah", "algorithm \"trah\" is not known, expected one of tra, tra2"},
+      {generate, "generate trah", "algorithm 'trah' is not known, expected one of tra, tra2"},
       {generate, "generate tra radix=1", "radix 1"},
-      {generate, "generate tra radix=", "radix is \"\", expected a number"},
-      {generate, "generate tra radix", "radix is \"\", expected a number"},
+      {generate, "generate tra radix=", "radix is '', expected a number"},
+      {generate, "generate tra radix", "radix is '', expected a number"},
       {generate, "generate tra radix=2 radix=2", "stands twice"},
-      {generate, "generate tra rodix=2", "option \"rodix=2\", expected radix="},
-      {generate, "generate tra multiport=2", "multiport is \"2\", expected a number in 0..1"},
+      {generate, "generate tra rodix=2", "option 'rodix=2', expected radix="},
+      {generate, "generate tra multiport=2", "multiport is '2', expected a number in 0..1"},
       {generate, "generate tra2 group-of=0,0,1", "group-of lists 3 ranks, expected 6"},
-      {generate, "generate tra2 group-of=0,0,,1,1,1", "group-of is \"\", expected a number"},
-      {generate, "generate tra dimensions=2x0", "dimensions is \"0\", expected a number in 1.."},
+      {generate, "generate tra2 group-of=0,0,,1,1,1", "group-of is '', expected a number"},
+      {generate, "generate tra dimensions=2x0", "dimensions is '0', expected a number in 1.."},
       {"steps 3", "steps 4", "steps 4, expected 3, the largest step"},
   };
   for (const Fault& fault : faults) expect_fault(contents, fault);

@@ -176,7 +176,7 @@ TEST(Text, a_proof_travels_with_the_schedule) {
   EXPECT_EQ(header_from(text_of(schedule)).proof, Proof{});
   std::string wrong = text;
   wrong.replace(wrong.find("equal-bits"), 10, "equalities");
-  EXPECT_THAT(fault_in(sealed(wrong)), HasSubstr("proof of \"equalities\", expected in-place, rank-order"));
+  EXPECT_THAT(fault_in(sealed(wrong)), HasSubstr("proof of 'equalities', expected in-place, rank-order"));
 }
 
 TEST(Text, a_file_that_is_open_stays_the_same_whatever_takes_its_name) {
@@ -326,7 +326,7 @@ TEST(Text, what_could_not_be_read_back_is_not_written) {
   header.shape.chunks = 2;
   EXPECT_THAT(fault_of([&] { text_of(header); }), HasSubstr("chunks 2, expected the 1"));
   header.algorithm = "trah";
-  EXPECT_THAT(fault_of([&] { text_of(header); }), HasSubstr("\"trah\" is not known, expected one of tra, tra2"));
+  EXPECT_THAT(fault_of([&] { text_of(header); }), HasSubstr("'trah' is not known, expected one of tra, tra2"));
 }
 
 }  // namespace
