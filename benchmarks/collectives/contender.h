@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "caller.h"
-#include "counters.h"
 #include "exchange.h"
+#include "probe/counters.h"
 
 namespace colltopo::bench {
 

@@ -17,10 +17,10 @@
 
 #include "caller.h"
 #include "contender.h"
-#include "counters.h"
 #include "exchange.h"
 #include "options.h"
 #include "overhead.h"
+#include "probe/counters.h"
 #include "sizes.h"
 #include "timing.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "counters.h"
+#include "probe/counters.h"
 
 namespace colltopo::fft3d {
 
@@ -38,7 +38,7 @@ class TrafficMeter {
  private:
   MPI_Comm comm_;
   int nodes_ = 0;
-  bench::Counters counters_;
+  Counters counters_;
   std::map<std::string, unsigned long long> counters_before_;
 };
 

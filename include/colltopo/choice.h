@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,6 +96,21 @@ std::string unfit_for(const Properties& properties, const Request& request);
 /// What settings fix for one collective ("alltoall_radix"), on top of what holds for all.
 using CollectiveValues = std::array<OptionValues, k_collectives>;
 
+/// What calls of one algorithm took on the ranks of a chooser, with these of its options.
+struct MeasuredRow {
+  struct Time {
+    std::size_t bytes = 0;  // as in Request
+    double seconds = 0;
+    friend bool operator==(const Time&, const Time&) = default;
+  };
+  Collective collective = Collective::alltoall;
+  const Algorithm* algorithm = nullptr;
+  OptionValues values;
+  std::vector<Time> times;  // by bytes, ascending
+
+  friend bool operator==(const MeasuredRow&, const MeasuredRow&) = default;
+};
+
 /// The part of the previous component's time that a candidate must stay below: a model is wrong somewhere.
 double lead_over_previous(const Request& request);
 
@@ -102,7 +118,9 @@ double lead_over_previous(const Request& request);
 class Chooser {
  public:
   /// `options`: groups for rows that know any (none: the ranks of a node), and values that hold for all collectives.
-  Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values = {});
+  /// `measured`: what prices are fitted to.
+  Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values = {},
+          std::vector<MeasuredRow> measured = {});
   ~Chooser();
   Chooser(const Chooser&) = delete;
   Chooser& operator=(const Chooser&) = delete;
@@ -126,6 +144,9 @@ class Chooser {
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
   /// excluded if it is.
   const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);
+  /// Half of all prices are off by less, as far as measurements that they were not fitted to say: 0.2 is 20%. Nothing:
+  /// none do.
+  std::optional<double> expected_error();
 
  private:
   struct State;
@@ -134,6 +155,7 @@ class Chooser {
 
 /// The process's chooser for these facts. A few that nobody uses are kept for the next communicator.
 std::shared_ptr<Chooser> shared_chooser(Rank ranks, const Placement& placement, const Machine& machine,
-                                        const AlgorithmOptions& options, const CollectiveValues& values = {});
+                                        const AlgorithmOptions& options, const CollectiveValues& values = {},
+                                        const std::vector<MeasuredRow>& measured = {});
 
 }  // namespace colltopo

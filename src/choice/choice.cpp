@@ -13,6 +13,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "choice/fits.h"
 #include "choice/previous.h"
 #include "choice/variants.h"
 #include "colltopo/node_network.h"
@@ -119,6 +120,8 @@ struct Chooser::State {
   Machine machine;
   AlgorithmOptions options;
   CollectiveValues values;
+  std::vector<MeasuredRow> measured;
+  std::optional<Fits> fits;  // made when first asked for
   std::mutex mutex;
 
   struct Named {  // what was asked for by name
@@ -138,11 +141,38 @@ struct Chooser::State {
   std::unique_ptr<Terrain> within, between;
   std::unordered_map<Key, Choice, KeyHash> choices;
 
-  State(Placement placement, const Machine& machine_, AlgorithmOptions options_, CollectiveValues values_)
+  State(Placement placement, const Machine& machine_, AlgorithmOptions options_, CollectiveValues values_,
+        std::vector<MeasuredRow> measured_)
       : terrain(std::move(placement)),
         machine(machine_),
         options(completed(std::move(options_), terrain)),
-        values(std::move(values_)) {}
+        values(std::move(values_)),
+        measured(std::move(measured_)) {}
+
+  const Fits& fitted() {
+    const auto model = [&](const MeasuredRow& row, std::size_t bytes) -> std::optional<double> {
+      AlgorithmOptions wanted;
+      wanted.values = row.values;
+      for (Variant* const variant :
+           worth_a_price(variants(*row.algorithm, wanted, row.collective), terrain, machine, row.times.front().bytes))
+        if (variant->refusal.empty()) return variant->seconds(terrain, machine, bytes);
+      return std::nullopt;
+    };
+    if (!fits) fits.emplace(measured, model);
+    return *fits;
+  }
+
+  double price(Variant& variant, const Terrain& there, const Machine& on, std::size_t bytes) {
+    const double by_model = variant.seconds(there, on, bytes);
+    if (measured.empty()) return by_model;
+    const Fit fit = fitted().of(variant.shape.collective, variant.algorithm);
+    return fit.seconds(by_model, variant.seconds(there, on, 0));
+  }
+  // No price is below it.
+  double least_price(const Variant& variant) {
+    const double least = variant.least_seconds(machine);
+    return measured.empty() ? least : least * fitted().of(variant.shape.collective, variant.algorithm).constant;
+  }
 
   AlgorithmOptions given_for(Collective collective) const {
     AlgorithmOptions given = options;
@@ -222,8 +252,9 @@ struct Chooser::State {
       Variant& variant = variant_of_part(part);
       const auto size = static_cast<std::size_t>(part.bytes);
       const Terrain& there = terrain_of(part.level);
-      const double counted = variant.counted ? variant.counted_seconds(there, unbounded, size) : 0;
-      candidate.seconds += counted > k_behind * best ? counted : variant.seconds(there, unbounded, size);
+      const bool counts = variant.counted && measured.empty();
+      const double counted = counts ? variant.counted_seconds(there, unbounded, size) : 0;
+      candidate.seconds += counted > k_behind * best ? counted : price(variant, there, unbounded, size);
       names += (names.empty() ? "" : " + ") + variant.name;
     }
     candidate.name = fmt::format("fallback (priced as {})", names);
@@ -238,7 +269,7 @@ struct Chooser::State {
 
   Candidate candidate_of(Variant& variant, const Request& request, std::size_t bytes) {
     Candidate candidate{variant.algorithm, variant.options, variant.name, 0, exclusion_of(variant, request)};
-    if (variant.refusal.empty()) candidate.seconds = variant.seconds(terrain, machine, bytes);
+    if (variant.refusal.empty()) candidate.seconds = price(variant, terrain, machine, bytes);
     return candidate;
   }
 
@@ -258,8 +289,8 @@ struct Chooser::State {
     Variant* best = nullptr;
     double seconds = 0;
     for (Variant* const variant : worth) {
-      if (best != nullptr && variant->least_seconds(machine) > seconds) break;
-      const double one = variant->seconds(terrain, machine, bytes);
+      if (best != nullptr && least_price(*variant) > seconds) continue;
+      const double one = price(*variant, terrain, machine, bytes);
       if (best != nullptr && (one > seconds || (one == seconds && best < variant))) continue;
       best = variant;
       seconds = one;
@@ -289,10 +320,12 @@ struct Chooser::State {
   }
 };
 
-Chooser::Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values)
+Chooser::Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values,
+                 std::vector<MeasuredRow> measured)
     : state_(nullptr) {
   placement.node_of.resize(static_cast<std::size_t>(ranks), 0);
-  state_ = std::make_unique<State>(std::move(placement), machine, std::move(options), std::move(values));
+  state_ = std::make_unique<State>(std::move(placement), machine, std::move(options), std::move(values),
+                                   std::move(measured));
 }
 
 Chooser::~Chooser() = default;
@@ -348,6 +381,11 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   auto& among = state_->variants(algorithm, options, request.collective);
   const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true, true};
   return state_->kept(key, sizes, [&] { return state_->cheapest(among, request, sizes.middle); });
+}
+
+std::optional<double> Chooser::expected_error() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->measured.empty() ? std::nullopt : state_->fitted().error();
 }
 
 }  // namespace colltopo

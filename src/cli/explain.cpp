@@ -76,19 +76,28 @@ std::optional<Topology> network_on(const Arguments& arguments, const Settings& s
   return topology;
 }
 
+struct Known {
+  Machine machine;
+  std::vector<SourcedConstant> sources = {};
+  std::vector<MeasuredRow> measured = {};
+};
+
 /// The constants of a job with so many ranks on this host.
-Machine machine_for(const Arguments& arguments, const Settings& settings, const Topology* network,
-                    std::vector<SourcedConstant>* sources) {
+Known known_of(const Arguments& arguments, const Settings& settings, const Topology* network) {
   Settings on = settings;
   if (on.topology.empty()) on.topology = arguments.on;
   std::array<char, 256> host{};
   gethostname(host.data(), host.size() - 1);
   const LinkConstants links = network == nullptr ? LinkConstants{} : link_constants(*network);
-  return machine_with(on, constants_line(on, {without_domain(host.data())}, arguments.ranks_per_node), links, sources);
+  const std::string line = constants_line(on, {without_domain(host.data())}, Placement{nodes_by_rank(arguments), {}});
+  Known known;
+  known.machine = machine_with(on, line, links, &known.sources);
+  known.measured = measured_rows(line);
+  return known;
 }
 
 std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings, const Topology* network,
-                                     const Machine& machine) {
+                                     const Known& known) {
   Placement placement{nodes_by_rank(arguments), settings.dimensions};
   const int nodes = placement.nodes();
   if (network != nullptr && network->hosts() == nodes) {
@@ -103,7 +112,7 @@ std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings&
   if (product != nodes) placement.dimensions.clear();  // part of a machine counts as a crossbar
   AlgorithmOptions options;
   if (settings.group.size > 0) options.values.set("group", settings.group.size);
-  return shared_chooser(arguments.ranks, placement, machine, options, settings.values);
+  return shared_chooser(arguments.ranks, placement, known.machine, options, settings.values, known.measured);
 }
 
 /// Where no rank knows all sizes, what may be asked for, priced for blocks of one size.
@@ -287,11 +296,10 @@ void run(const Arguments& arguments, const Session& session) {
   request.associative_bits = !arguments.floating;
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Settings settings = settings_from(arguments);
-  std::vector<SourcedConstant> constants;
   const std::optional<Topology> on = network_on(arguments, settings);
   const Topology* const network = on ? &*on : nullptr;
-  const Machine machine = machine_for(arguments, settings, network, &constants);
-  Chooser& chooser = *chooser_for(arguments, settings, network, machine);  // the process keeps it
+  const Known known = known_of(arguments, settings, network);
+  Chooser& chooser = *chooser_for(arguments, settings, network, known);  // the process keeps it
   const std::string path = arguments.rules.empty() ? settings.rules : arguments.rules;
   const Rules rules = path.empty() ? Rules() : Rules::read(path);
 
@@ -323,10 +331,16 @@ void run(const Arguments& arguments, const Session& session) {
     print_table(candidates, chosen);
     if (bytes != sizes.back()) std::cout << '\n';
   }
+  const std::optional<double> error = chooser.expected_error();
   if (session.json)
-    Report().add("results", results).add("constants", constants_json(constants)).print(session);
+    Report()
+        .add("results", results)
+        .add("constants", constants_json(known.sources))
+        .add("measured_algorithms", known.measured.size())
+        .add("expected_error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json(nullptr))
+        .print(session);
   else
-    std::cout << "\nconstants: " << text_of(constants) << '\n';
+    std::cout << "\nconstants: " << text_of(known.sources) << '\n' << error_text(known.measured, error) << '\n';
 }
 
 }  // namespace

@@ -14,9 +14,12 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/lines.h"
+#include "base/numbers.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/error.h"
 #include "colltopo/node_network.h"
+#include "comm/forced.h"
 
 namespace colltopo {
 
@@ -25,6 +28,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view k_line = "constants ";
+constexpr std::string_view k_times = " times";
 constexpr std::string_view k_from = " from ";
 constexpr const char* k_cut = "bandwidth_cut";
 
@@ -49,10 +53,24 @@ bool same_key(const ConstantsRecord& a, const ConstantsRecord& b) {
          a.version == b.version;
 }
 
-Json json_of(const ConstantsRecord& record) {
-  return {{"hosts", record.hosts},     {"ranks_per_host", record.ranks_per_host}, {"transport", record.transport},
-          {"version", record.version}, {"constants", record.constants},           {"alone", record.alone},
-          {"seconds", record.seconds}};
+/// Throws Error for what no algorithm's times are.
+ConstantsRecord::Times times_from(const Json& json) {
+  ConstantsRecord::Times times;
+  json.at("collective").get_to(times.collective);
+  json.at("algorithm").get_to(times.algorithm);
+  const auto collective = collective_named(times.collective);
+  if (!collective)
+    throw Error(fmt::format("collective {}; must be one that has schedules", in_quotes(times.collective)));
+  if (forced_from("algorithm", *collective, times.algorithm).kind != Forced::Kind::algorithm)
+    throw Error(fmt::format("algorithm {}; must be one of ours", in_quotes(times.algorithm)));
+  for (const auto& [bytes, seconds] : json.at("seconds").items()) {
+    std::size_t size = 0;
+    if (!parse_number(bytes, size) || !seconds.is_number() || !(seconds.get<double>() > 0))
+      throw Error(fmt::format("{} of {} bytes: {}; must be seconds above 0", times.algorithm, in_quotes(bytes),
+                              in_quotes(seconds.dump())));
+    times.seconds[size] = seconds.get<double>();
+  }
+  return times;
 }
 
 ConstantsRecord record_from(const Json& json) {
@@ -64,6 +82,7 @@ ConstantsRecord record_from(const Json& json) {
   json.at("constants").get_to(record.constants);
   json.at("alone").get_to(record.alone);
   record.seconds = json.value("seconds", 0.0);
+  for (const Json& times : json.value("times", Json::array())) record.times.push_back(times_from(times));
   std::ranges::sort(record.hosts);
   for (const auto& [name, value] : record.constants)
     if (!std::isfinite(value) || value <= 0) throw Error(fmt::format("{} is {}; must be above 0", name, value));
@@ -76,6 +95,23 @@ std::string number_text(const SourcedConstant& constant) {
 }
 
 }  // namespace
+
+nlohmann::ordered_json json_of(const ConstantsRecord& record) {
+  Json times = Json::array();
+  for (const ConstantsRecord::Times& one : record.times) {
+    Json seconds = Json::object();
+    for (const auto& [bytes, taken] : one.seconds) seconds[std::to_string(bytes)] = taken;
+    times.push_back({{"collective", one.collective}, {"algorithm", one.algorithm}, {"seconds", seconds}});
+  }
+  return {{"hosts", record.hosts},
+          {"ranks_per_host", record.ranks_per_host},
+          {"transport", record.transport},
+          {"version", record.version},
+          {"constants", record.constants},
+          {"alone", record.alone},
+          {"times", times},
+          {"seconds", record.seconds}};
+}
 
 std::span<const ConstantName> constant_names() { return k_names; }
 
@@ -167,18 +203,33 @@ const std::vector<ConstantsRecord>& known_records(const std::string& path) {
 
 }  // namespace
 
+namespace {
+
+/// " times alltoall/tra:radix=4/8/1.2e-05/16384/0.0012 ...": words without spaces.
+std::string times_text(const ConstantsRecord& record) {
+  std::string text;
+  for (const ConstantsRecord::Times& one : record.times) {
+    text += fmt::format(" {}/{}", one.collective, one.algorithm);
+    for (const auto& [bytes, seconds] : one.seconds) text += fmt::format("/{}/{:.4g}", bytes, seconds);
+  }
+  return text.empty() ? "" : std::string(k_times) + text;
+}
+
+}  // namespace
+
 bool has_constants(const Settings& settings) {
   if (settings.constants != "auto") return settings.constants != "off";
   const std::string path = default_constants_path();
   return !path.empty() && !known_records(path).empty();
 }
 
-std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, int ranks_per_host) {
+std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts,
+                           const Placement& placement) {
   if (!has_constants(settings)) return "";
   const bool named = settings.constants != "auto";
   const std::string path = named ? settings.constants : default_constants_path();
   const std::vector<ConstantsRecord>& records = known_records(path);
-  const ConstantsRecord* record = fitting(records, hosts, ranks_per_host);
+  const ConstantsRecord* record = fitting(records, hosts, placement.ranks_per_node());
   if (record == nullptr) {
     if (!named) return "";
     throw Error(
@@ -194,6 +245,9 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
     if (const auto found = constants.find(name.name); found != constants.end())
       line += fmt::format("{}={:.6g} ", name.name, found->second);
   line.pop_back();
+  if (record->ranks_per_host == placement.ranks_per_node() &&
+      record->hosts.size() == static_cast<std::size_t>(placement.nodes()))
+    line += times_text(*record);
   return line + std::string(k_from) + path;
 }
 
@@ -208,7 +262,7 @@ Machine machine_with(const Settings& settings, const std::string& line, const Li
   if (is_constants_line(line)) {
     const std::size_t end = line.find(k_from);
     path = line.substr(end + k_from.size());
-    std::istringstream words(line.substr(k_line.size(), end - k_line.size()));
+    std::istringstream words(line.substr(k_line.size(), std::min(end, line.find(k_times)) - k_line.size()));
     for (std::string word; words >> word;) {
       const std::size_t equals = word.find('=');
       measured[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
@@ -229,6 +283,31 @@ Machine machine_with(const Settings& settings, const std::string& line, const Li
     if (sources != nullptr) sources->push_back({name.name, machine.*name.field, source, name.is_rate});
   }
   return machine;
+}
+
+std::vector<MeasuredRow> measured_rows(const std::string& line) {
+  std::vector<MeasuredRow> rows;
+  const std::size_t begin = line.find(k_times), end = line.rfind(k_from);
+  if (!is_constants_line(line) || begin >= end) return rows;
+  std::istringstream words(line.substr(begin + k_times.size(), end - begin - k_times.size()));
+  for (std::string word; words >> word;) {
+    const std::vector<std::string> parts = split_at(word, '/');
+    const auto collective = collective_named(parts.front());
+    if (!collective || parts.size() < 4) continue;
+    const Forced named = forced_from(parts.front(), *collective, parts[1]);
+    MeasuredRow row{*collective, named.algorithm, named.values, {}};
+    for (std::size_t i = 2; i + 1 < parts.size(); i += 2)
+      row.times.push_back({std::strtoull(parts[i].c_str(), nullptr, 10), std::strtod(parts[i + 1].c_str(), nullptr)});
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::string error_text(std::span<const MeasuredRow> measured, std::optional<double> error) {
+  if (measured.empty())
+    return "prices are not fitted: no times of algorithms were measured on ranks that lie like these";
+  const std::string rows = fmt::format("prices are fitted to the measured times of {} algorithms", measured.size());
+  return error ? fmt::format("{}; half of them are expected to be off by less than {:.0f}%", rows, 100 * *error) : rows;
 }
 
 std::string text_of(const std::vector<SourcedConstant>& constants) {

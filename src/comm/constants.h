@@ -4,11 +4,15 @@
 // lies in the user's cache folder. Rank 0 finds the record and tells the others, so that all have the same prices.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 #include "colltopo/choice.h"
 #include "colltopo/node_network.h"
@@ -25,6 +29,11 @@ struct ConstantName {
 std::span<const ConstantName> constant_names();
 
 struct ConstantsRecord {
+  /// What one algorithm took with all ranks, by bytes.
+  struct Times {
+    std::string collective, algorithm;  // "alltoall", "tra:radix=4"
+    std::map<std::size_t, double> seconds;
+  };
   std::vector<std::string> hosts;  // without domains, sorted
   int ranks_per_host = 1;
   std::string transport, version;
@@ -32,8 +41,12 @@ struct ConstantsRecord {
   /// nodes exchanging with those half of the nodes away.
   std::map<std::string, double> constants;
   std::map<std::string, double> alone;  // the same of one pair of ranks
-  double seconds = 0;                   // that measuring took
+  std::vector<Times> times;
+  double seconds = 0;  // that measuring took
 };
+
+/// As it stands in the file.
+nlohmann::ordered_json json_of(const ConstantsRecord& record);
 
 /// $XDG_CACHE_HOME/colltopo/constants.json, or below ~/.cache; "" where there is neither.
 std::string default_constants_path();
@@ -54,9 +67,9 @@ const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const s
 
 /// Whether there is a file to look into: cheap, for every new communicator asks. Throws Error.
 bool has_constants(const Settings& settings);
-/// The line that tells other ranks what the setting `constants` comes to for these hosts; "": nothing is measured.
-/// Throws Error.
-std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, int ranks_per_host);
+/// The line that tells other ranks what the setting `constants` comes to for these hosts, and what algorithms took if
+/// that was measured on ranks that lie like these; "": nothing is measured. Throws Error.
+std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, const Placement& placement);
 /// Whether a line is one of these.
 bool is_constants_line(const std::string& line);
 
@@ -71,6 +84,10 @@ struct SourcedConstant {
 /// the network says, does.
 Machine machine_with(const Settings& settings, const std::string& line, const LinkConstants& links,
                      std::vector<SourcedConstant>* sources);
+/// The times in a constants_line().
+std::vector<MeasuredRow> measured_rows(const std::string& line);
+/// "prices are fitted to 31 measured algorithms; half of ...", for people.
+std::string error_text(std::span<const MeasuredRow> measured, std::optional<double> error);
 /// "latency_node 0.9 us, ... (measured, FILE); bandwidth_node 8 GB/s (default)".
 std::string text_of(const std::vector<SourcedConstant>& constants);
 

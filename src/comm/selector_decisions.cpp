@@ -80,7 +80,7 @@ std::string Selector::own_constants(const colltopo_callbacks& callbacks) const {
   } else if (gethostname(names.data(), k_size - 1) == 0) {
     hosts.push_back(without_domain(names.data()));
   }
-  return constants_line(settings_, hosts, Placement{node_of_, {}}.ranks_per_node());
+  return constants_line(settings_, hosts, Placement{node_of_, {}});
 }
 
 // A line with constants, if there are any, and those of decisions. `fault`: why a file is of no use.
@@ -115,6 +115,7 @@ void Selector::take_memory(const std::string& text) {
   const bool has_network = !settings_.topology.empty();
   const LinkConstants links = has_network ? machine_links(settings_.topology) : LinkConstants{};
   machine_ = machine_with(settings_, constants, links, &sources);
+  measured_ = measured_rows(constants);
   if ((!constants.empty() || has_network) && voice_.heard(1)) voice_.say(1, text_of(sources));
 }
 

@@ -5,9 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "colltopo/error.h"
 #include "comm/constants.h"
+#include "probe/algorithms.h"
+#include "probe/candidates.h"
+#include "probe/counters.h"
 #include "probe/measure.h"
 
 namespace {
@@ -19,12 +23,10 @@ std::string constant_text(const std::string& name, double value) {
                                        : fmt::format("{:.3g} us", value * 1e6);
 }
 
-void print(const ConstantsRecord& record, const std::string& path, bool json) {
+void print(const ConstantsRecord& record, const std::string& why_no_times, const std::string& path, bool json) {
   if (json) {
-    nlohmann::ordered_json all = {{"hosts", record.hosts},         {"ranks_per_host", record.ranks_per_host},
-                                  {"transport", record.transport}, {"version", record.version},
-                                  {"constants", record.constants}, {"alone", record.alone},
-                                  {"seconds", record.seconds},     {"file", path}};
+    nlohmann::ordered_json all = json_of(record);
+    all["file"] = path;
     std::cout << all.dump(1) << '\n';
     return;
   }
@@ -36,22 +38,62 @@ void print(const ConstantsRecord& record, const std::string& path, bool json) {
     std::cout << fmt::format("{:<20} {:>14} {:>14}\n", name, constant_text(name, value),
                              alone == record.alone.end() ? "" : constant_text(name, alone->second));
   }
+  if (!record.times.empty()) std::cout << '\n';
+  for (const ConstantsRecord::Times& one : record.times) {
+    std::cout << fmt::format("{:<15} {:<28}", one.collective, one.algorithm);
+    for (const auto& [bytes, seconds] : one.seconds)
+      std::cout << fmt::format("{:>7} B {:>10.4g} us", bytes, seconds * 1e6);
+    std::cout << '\n';
+  }
+  if (!why_no_times.empty()) std::cout << "no algorithm was measured: " << why_no_times << '\n';
   std::cout << "written to " << path << "; found by itself unless coll_topo_constants says otherwise\n";
 }
 
-int run(std::string path, bool json) {
+// Rank 0's, on all ranks.
+std::string told_by_rank_0(std::string text) {
+  auto length = static_cast<int>(text.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  text.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(text.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  return text;
+}
+
+// What the model finds best with these constants, as lines; nothing, and why, where no component serves.
+std::vector<probe::Contender> contenders(const probe::Places& places, const ConstantsRecord& record, std::string* why) {
+  std::string text;
+  if (places.rank == 0 && places.ranks > 1) {
+    try {
+      if (!has_parameter("coll_topo_priority")) throw Error("coll/topo is not loaded in this job");
+      for (const probe::Contender& one : probe::contenders(places, record))
+        text += fmt::format("{} {}\n", name(one.collective), one.algorithm);
+    } catch (const Error& error) {
+      *why = error.what();
+    }
+  }
+  std::istringstream lines(told_by_rank_0(text));
+  std::vector<probe::Contender> all;
+  for (std::string collective, algorithm; lines >> collective >> algorithm;)
+    all.push_back({*collective_named(collective), algorithm});
+  return all;
+}
+
+int run(std::string path, double seconds, bool json) {
   const probe::Places places;
   const double start = MPI_Wtime();
   const probe::Measurements found = probe::measure(places);
-  if (places.rank != 0) return 0;
   ConstantsRecord record{
-      places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded,
-      found.alone,  MPI_Wtime() - start};
+      places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded, found.alone, {}};
+  std::string why_no_times;
+  record.times = probe::measure(contenders(places, record, &why_no_times), seconds);
+  if (places.rank != 0) return 0;
+  record.seconds = MPI_Wtime() - start;
+  if (record.times.empty() && why_no_times.empty() && places.ranks > 1)
+    why_no_times = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
   try {
     if (path.empty()) path = default_constants_path();
     if (path.empty()) throw Error("neither XDG_CACHE_HOME nor HOME is set; expected -o FILE");
     write_constants(path, record);
-    print(record, path, json);
+    print(record, why_no_times, path, json);
     return 0;
   } catch (const Error& error) {
     std::cerr << "colltopo-probe: " << error.what() << '\n';
@@ -67,13 +109,17 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::string path;
   bool json = false;
+  double seconds = 1;
   CLI::App app{"Measures the constants of colltopo's model, under mpirun on the hosts and with the ranks of real jobs"};
   app.add_option("-o,--output", path, "File to add them to; by default one that jobs find by themselves");
+  app.add_option("--seconds", seconds, "For measuring algorithms, after the constants; 0: constants only")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--json", json, "One JSON object on standard output");
   int status = 0;
   try {
     app.parse(argc, argv);
-    status = run(path, json);
+    status = run(path, seconds, json);
   } catch (const CLI::ParseError& error) {
     status = rank == 0 ? app.exit(error) : 0;
     if (status != 0) status = 2;

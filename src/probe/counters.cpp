@@ -1,8 +1,8 @@
-#include "counters.h"
+#include "probe/counters.h"
 
 #include <array>
 
-namespace colltopo::bench {
+namespace colltopo {
 
 namespace {
 
@@ -87,4 +87,4 @@ bool has_parameter(const std::string& name) {
   return known;
 }
 
-}  // namespace colltopo::bench
+}  // namespace colltopo

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace colltopo::bench {
+namespace colltopo {
 
 /// The counters `coll_topo_*` of this process. Make it after MPI_Init and let it go before MPI_Finalize: Open MPI 4.1
 /// crashes when its tools interface is closed last.
@@ -34,4 +34,4 @@ class Counters {
 /// Whether MPI knows a parameter (an MCA variable) of this name.
 bool has_parameter(const std::string& name);
 
-}  // namespace colltopo::bench
+}  // namespace colltopo

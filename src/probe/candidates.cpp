@@ -1,0 +1,92 @@
+#include "probe/candidates.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdlib>
+#include <set>
+
+#include "colltopo/error.h"
+#include "comm/forced.h"
+#include "comm/machine_network.h"
+#include "comm/settings.h"
+
+namespace colltopo::probe {
+
+namespace {
+
+constexpr std::size_t k_most = 4;  // algorithms of a collective
+constexpr std::size_t k_small = 8, k_large = std::size_t{64} << 10, k_together = std::size_t{256} << 10;
+
+Settings settings_of_environment() {
+  Settings settings;
+  for (const colltopo_setting& row : setting_table()) {
+    if (row.name == nullptr) break;
+    const char* const value = std::getenv((std::string("OMPI_MCA_coll_topo_") + row.name).c_str());
+    if (value != nullptr) settings.set(row.name, value);
+  }
+  return settings;
+}
+
+// Where the ranks are, on the network of the settings if that is theirs.
+Placement placement_of(const Places& places, const Settings& settings) {
+  Placement placement{places.node_of, {}};
+  const auto nodes = static_cast<std::size_t>(placement.nodes());
+  if (settings.topology.empty() || nodes < 2) return placement;
+  const auto network = machine_network(settings.topology);
+  std::string why;
+  const auto hosts = hosts_of_ranks(*network, settings.hosts, places.host_of, &why);
+  if (!hosts) return placement;
+  if (nodes == static_cast<std::size_t>(network->hosts())) {  // hosts by their numbers: that is how the sides count
+    placement.node_of.assign(hosts->begin(), hosts->end());
+    placement.dimensions = settings.dimensions;
+  }
+  std::vector<NodeId> host_of(nodes);
+  for (std::size_t rank = 0; rank < hosts->size(); ++rank)
+    host_of[static_cast<std::size_t>(placement.node_of[rank])] = (*hosts)[rank];
+  if (places.ranks <= k_most_ranks_by_link) placement.network = node_network(network, host_of);
+  return placement;
+}
+
+Machine machine_of(const Settings& settings, const ConstantsRecord& record) {
+  Machine machine = settings.machine;
+  for (const ConstantName& name : constant_names())
+    if (const auto found = record.constants.find(name.name); found != record.constants.end())
+      machine.*name.field = found->second;
+  return machine;
+}
+
+}  // namespace
+
+std::vector<std::size_t> sizes_of(Collective collective, int ranks) {
+  const std::size_t share = std::bit_floor(k_together / static_cast<std::size_t>(ranks));
+  const std::size_t large = row(collective).counts_shards() ? std::clamp<std::size_t>(share, 512, k_large) : k_large;
+  const int octaves = static_cast<int>(std::bit_width(large / k_small)) - 1;
+  return {k_small, k_small << (octaves + 1) / 2, large};
+}
+
+std::vector<Contender> contenders(const Places& places, const ConstantsRecord& record) {
+  const Settings settings = settings_of_environment();
+  AlgorithmOptions options;
+  if (settings.group.size > 0) options.values.set("group", settings.group.size);
+  Chooser chooser(places.ranks, placement_of(places, settings), machine_of(settings, record), options, settings.values);
+  std::vector<Contender> all;
+  std::array<std::set<const Algorithm*>, k_collectives> known;
+  for (std::size_t place = 0; place < k_most; ++place) {
+    for (int i = 0; i < k_collectives; ++i) {
+      Request request;
+      request.collective = static_cast<Collective>(i);
+      const std::vector<std::size_t> sizes = sizes_of(request.collective, places.ranks);
+      for (const std::size_t bytes : {sizes[1], sizes[2], sizes[0]}) {
+        request.bytes = bytes;
+        const std::vector<Candidate> leading = chooser.leading(request, place + 1);
+        auto& met = known[static_cast<std::size_t>(i)];
+        if (met.size() == k_most || leading.size() <= place || !met.insert(leading[place].algorithm).second) continue;
+        all.push_back({request.collective, text_of(*leading[place].algorithm, leading[place].options.values)});
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace colltopo::probe
