@@ -142,7 +142,7 @@ class Chooser {
   /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
   std::vector<Candidate> leading(const Request& request, std::size_t most);
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
-  /// excluded if it is.
+  /// excluded if it is. One without variants is decided for all sizes, priced for this one.
   const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);
   /// Half of all prices are off by less, as far as measurements that they were not fitted to say: 0.2 is 20%. Nothing:
   /// none do.

@@ -150,13 +150,17 @@ struct Chooser::State {
         measured(std::move(measured_)) {}
 
   const Fits& fitted() {
-    const auto model = [&](const MeasuredRow& row, std::size_t bytes) -> std::optional<double> {
+    const auto model = [&](const MeasuredRow& row, std::size_t bytes) {
       AlgorithmOptions wanted;
       wanted.values = row.values;
+      std::optional<Fits::Priced> least;
       for (Variant* const variant :
-           worth_a_price(variants(*row.algorithm, wanted, row.collective), terrain, machine, row.times.front().bytes))
-        if (variant->refusal.empty()) return variant->seconds(terrain, machine, bytes);
-      return std::nullopt;
+           worth_a_price(variants(*row.algorithm, wanted, row.collective), terrain, machine, bytes)) {
+        if (!variant->refusal.empty()) continue;
+        const double seconds = variant->seconds(terrain, machine, bytes);
+        if (!least || seconds < least->seconds) least = {seconds, variant->seconds(terrain, machine, 0)};
+      }
+      return least;
     };
     if (!fits) fits.emplace(measured, model);
     return *fits;
@@ -380,7 +384,9 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   const SizeClass sizes = size_class_of(request.bytes);
   auto& among = state_->variants(algorithm, options, request.collective);
   const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true, true};
-  return state_->kept(key, sizes, [&] { return state_->cheapest(among, request, sizes.middle); });
+  // What has no variants is the same at every size; its price is that of this one.
+  const SizeClass decided = among.size() == 1 ? SizeClass{0, k_any_bytes, sizes.middle} : sizes;
+  return state_->kept(key, decided, [&] { return state_->cheapest(among, request, sizes.middle); });
 }
 
 std::optional<double> Chooser::expected_error() {

@@ -30,14 +30,14 @@ double Fit::seconds(double by_model, double without_bytes) const {
 Fits::Fits(std::span<const MeasuredRow> rows, const Model& model) {
   for (const MeasuredRow& row : rows) {
     if (row.times.empty()) continue;
-    const auto constant = model(row, 0), small = model(row, row.times.front().bytes),
-               large = model(row, row.times.back().bytes);
-    if (!constant || !small || !large) continue;
+    const MeasuredRow::Time &first = row.times.front(), &last = row.times.back();
+    const auto small = model(row, first.bytes), large = model(row, last.bytes);
+    if (!small || !large) continue;
     Fit fit;
-    fit.constant = factor(row.times.front().seconds, *small);
+    fit.constant = factor(first.seconds, small->seconds);
     fit.bytes = row.times.size() < 2
                     ? fit.constant
-                    : factor(row.times.back().seconds - fit.constant * *constant, *large - *constant);
+                    : factor(last.seconds - fit.constant * large->without_bytes, large->seconds - large->without_bytes);
     rows_.push_back({row.collective, row.algorithm, fit});
   }
   std::vector<Fit> nearer;
@@ -49,9 +49,9 @@ Fits::Fits(std::span<const MeasuredRow> rows, const Model& model) {
   for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].fit = nearer[i];
   for (const MeasuredRow& row : rows) {
     for (std::size_t i = 1; i + 1 < row.times.size(); ++i) {
-      const auto by_model = model(row, row.times[i].bytes), constant = model(row, 0);
-      if (!by_model || !constant) continue;
-      const double fitted = of(row.collective, row.algorithm).seconds(*by_model, *constant);
+      const auto by_model = model(row, row.times[i].bytes);
+      if (!by_model) continue;
+      const double fitted = of(row.collective, row.algorithm).seconds(by_model->seconds, by_model->without_bytes);
       errors_.push_back(std::abs(fitted / row.times[i].seconds - 1));
     }
   }

@@ -24,8 +24,12 @@ struct Fit {
 
 class Fits {
  public:
-  /// A price by the model alone, in seconds; nothing where the row does not serve.
-  using Model = std::function<std::optional<double>(const MeasuredRow& row, std::size_t bytes)>;
+  /// What the model alone says of the variant that is cheapest at this size.
+  struct Priced {
+    double seconds = 0, without_bytes = 0;
+  };
+  /// Nothing where the row does not serve.
+  using Model = std::function<std::optional<Priced>(const MeasuredRow& row, std::size_t bytes)>;
 
   Fits(std::span<const MeasuredRow> rows, const Model& model);
 

@@ -93,7 +93,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   const Rank root = rooted(request.collective) ? request.root : -1;
   const auto by = [&](const Forced& choice, const std::string& source) {
     if (choice.kind == Forced::Kind::file) kept.root = root;
-    kept.decision = decided_by(choice, source, request);
+    kept.decision = decided_by(choice, source, request, &kept);
     return std::move(kept);
   };
   const Forced& forced = settings_.forced[index_of(request.collective)];
@@ -106,7 +106,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     kept.to = sizes.to;
   }
   if (outcome != nullptr && outcome->winner != k_by_schedules) {
-    if (auto decision = decided_by_outcome(*outcome, request)) {
+    if (auto decision = decided_by_outcome(*outcome, request, &kept)) {
       kept.decision = *std::move(decision);
       return kept;
     }
@@ -117,7 +117,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     if (!found.any_root) kept.root = root;
     kept.from = std::max(kept.from, found.from);
     kept.to = std::min(kept.to, found.to);
-    if (auto decision = decided_by_folder(found.choice, request)) {
+    if (auto decision = decided_by_folder(found.choice, request, &kept)) {
       decision->open = kept.decision.open;
       kept.decision = *std::move(decision);
       return kept;
@@ -140,27 +140,33 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   return kept;
 }
 
-Decision Selector::decided_by(const Forced& choice, const std::string& source, const Request& request) {
+Decision Selector::decided_by(const Forced& choice, const std::string& source, const Request& request, Kept* kept) {
   if (choice.kind == Forced::Kind::file) return decided_by_file(choice.path, source, request);
   if (choice.kind == Forced::Kind::fallback) {
     say_decision(request, "fallback", source);
     return {nullptr, nullptr, {}, "fallback"};
   }
   std::string excluded;
-  if (auto decision = decided_by_algorithm(choice, source, request, &excluded)) return *std::move(decision);
+  if (auto decision = decided_by_algorithm(choice, source, request, kept, &excluded)) return *std::move(decision);
   // An operation's properties may differ from call to call, what the shape refuses does not.
   decline_once(request.collective, fmt::format("{} {}", choice.algorithm->name, excluded));
   return {nullptr, nullptr, {}, std::string(choice.algorithm->name)};
 }
 
+// Of its variants the one that is cheapest at this size, kept for the sizes of which that is known.
 std::optional<Decision> Selector::decided_by_algorithm(const Forced& choice, const std::string& source,
-                                                       const Request& request, std::string* excluded) {
+                                                       const Request& request, Kept* kept, std::string* excluded) {
   const Choice& chosen = chooser_->price(*choice.algorithm, choice.over(options_), of_schedules(request));
   if (!chosen.excluded.empty()) {
     if (excluded != nullptr) *excluded = chosen.excluded;
     return std::nullopt;
   }
   say_prediction(request, chosen, source);
+  if (is_sized(request)) {
+    const bool as_asked = chosen.from <= request.bytes && request.bytes < chosen.to;  // not what stands for 0 bytes
+    kept->from = std::max(kept->from, as_asked ? chosen.from : request.bytes);
+    kept->to = std::min(kept->to, as_asked ? chosen.to : request.bytes + 1);
+  }
   return Decision{chosen.algorithm, nullptr, chosen.options, chosen.name};
 }
 

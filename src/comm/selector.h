@@ -130,14 +130,14 @@ class Selector : SelectorState {
   void fit_topology();
   std::shared_ptr<const NodeNetwork> network_of_nodes() const;
   Kept decided(const Request& request, const Rule* rule, bool filed);
-  Decision decided_by(const Forced& choice, const std::string& source, const Request& request);
+  Decision decided_by(const Forced& choice, const std::string& source, const Request& request, Kept* kept);
   /// Nothing: `excluded` says what keeps it from serving the call.
   std::optional<Decision> decided_by_algorithm(const Forced& choice, const std::string& source, const Request& request,
-                                               std::string* excluded = nullptr);
+                                               Kept* kept, std::string* excluded = nullptr);
   FiledSchedules::Found found_in_folders(const Request& request);
-  std::optional<Decision> decided_by_folder(const std::string& choice, const Request& request);
+  std::optional<Decision> decided_by_folder(const std::string& choice, const Request& request, Kept* kept);
   std::optional<Decision> decided_by_folders_file(const std::string& path, const Request& request);
-  std::optional<Decision> decided_by_outcome(const Outcome& outcome, const Request& request);
+  std::optional<Decision> decided_by_outcome(const Outcome& outcome, const Request& request, Kept* kept);
   bool may_try(const Request& request) const;
   std::string own_memory(const colltopo_callbacks& callbacks, std::string* fault) const;
   std::string own_constants(const colltopo_callbacks& callbacks) const;

@@ -41,14 +41,14 @@ std::vector<Decision> Selector::leading(const Request& request, std::size_t most
   return all;
 }
 
-std::optional<Decision> Selector::decided_by_outcome(const Outcome& outcome, const Request& request) {
+std::optional<Decision> Selector::decided_by_outcome(const Outcome& outcome, const Request& request, Kept* kept) {
   const Forced choice = forced_from("decision", request.collective, outcome.winner);
   if (choice.kind == Forced::Kind::fallback) {
     say_decision(request, "fallback", "measured");
     return Decision{nullptr, nullptr, {}, "fallback"};
   }
   if (choice.kind != Forced::Kind::algorithm) return std::nullopt;
-  return decided_by_algorithm(choice, "measured", request);
+  return decided_by_algorithm(choice, "measured", request, kept);
 }
 
 void Selector::remember(Outcome outcome) {

@@ -18,7 +18,7 @@ FiledSchedules::Found Selector::found_in_folders(const Request& request) {
 }
 
 // What a folder says is no command: where it cannot serve a call, the model decides.
-std::optional<Decision> Selector::decided_by_folder(const std::string& choice, const Request& request) {
+std::optional<Decision> Selector::decided_by_folder(const std::string& choice, const Request& request, Kept* kept) {
   const Forced told = forced_from("rules of a folder", scheduled(request.collective), choice);
   if (told.kind == Forced::Kind::automatic) return std::nullopt;
   if (told.kind == Forced::Kind::file) return decided_by_folders_file(told.path, request);
@@ -27,7 +27,7 @@ std::optional<Decision> Selector::decided_by_folder(const std::string& choice, c
     say_decision(request, "fallback", "rules of a folder");
     return Decision{nullptr, nullptr, {}, "fallback"};
   }
-  return decided_by_algorithm(told, "rules of a folder", request);
+  return decided_by_algorithm(told, "rules of a folder", request, kept);
 }
 
 std::optional<Decision> Selector::decided_by_folders_file(const std::string& path, const Request& request) {

@@ -12,8 +12,8 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr double k_long_enough = 4e-3, k_long = 20e-3;  // s, of the calls of one size
-constexpr int k_most_calls = 15;
+constexpr double k_long_enough = 4e-3;  // s, of the calls of one size
+constexpr int k_least_calls = 3, k_most_calls = 15;
 
 int ranks_of(MPI_Comm comm) {
   int ranks = 0;
@@ -94,12 +94,12 @@ class Caller {
 // A communicator on which this algorithm serves its collective.
 class Forced {
  public:
-  explicit Forced(const Contender& contender) {
+  Forced(const Contender& contender, const std::string& constants) {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
     const std::string key = "coll_topo_" + std::string(name(contender.collective)) + "_algorithm";
     MPI_Info_set(info, key.c_str(), contender.algorithm.c_str());
-    MPI_Info_set(info, "coll_topo_constants", "off");
+    MPI_Info_set(info, "coll_topo_constants", constants.c_str());
     MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm_);
     MPI_Info_free(&info);
   }
@@ -114,8 +114,7 @@ class Forced {
 
 double median_seconds(Caller& caller) {
   const double first = caller.seconds();  // connections, plans
-  const int least = first > k_long ? 1 : 3;
-  const int calls = std::clamp(static_cast<int>(k_long_enough / first), least, k_most_calls);
+  const int calls = std::clamp(static_cast<int>(k_long_enough / first), k_least_calls, k_most_calls);
   std::vector<double> all;
   for (int i = 0; i < calls; ++i) all.push_back(caller.seconds());
   std::ranges::sort(all);
@@ -124,7 +123,8 @@ double median_seconds(Caller& caller) {
 
 }  // namespace
 
-std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, double seconds) {
+std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
+                                            double seconds) {
   const Counters counters;
   std::vector<ConstantsRecord::Times> all;
   const double start = MPI_Wtime();
@@ -132,7 +132,7 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
     double taken = MPI_Wtime() - start;
     MPI_Bcast(&taken, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (taken > seconds) break;
-    const Forced forced(contender);
+    const Forced forced(contender, constants);
     ConstantsRecord::Times times{std::string(name(contender.collective)), contender.algorithm, {}};
     for (const std::size_t bytes : sizes_of(contender.collective, ranks_of(MPI_COMM_WORLD))) {
       Caller caller(forced.get(), counters, contender.collective, bytes);

@@ -1,6 +1,7 @@
 // What algorithms take on the ranks of this job, by the component itself.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "comm/constants.h"
@@ -9,7 +10,9 @@
 namespace colltopo::probe {
 
 /// Collective, the contenders equal on all ranks: each is made to serve calls of a communicator of its own, at sizes_of
-/// its collective. What the component has not served is left out, and so is what `seconds` are not enough for.
-std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, double seconds);
+/// its collective, with the constants of this file. What the component has not served is left out, and so is what
+/// `seconds` are not enough for.
+std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
+                                            double seconds);
 
 }  // namespace colltopo::probe

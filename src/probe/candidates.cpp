@@ -7,7 +7,6 @@
 #include <set>
 
 #include "colltopo/error.h"
-#include "comm/forced.h"
 #include "comm/machine_network.h"
 #include "comm/settings.h"
 
@@ -82,7 +81,7 @@ std::vector<Contender> contenders(const Places& places, const ConstantsRecord& r
         const std::vector<Candidate> leading = chooser.leading(request, place + 1);
         auto& met = known[static_cast<std::size_t>(i)];
         if (met.size() == k_most || leading.size() <= place || !met.insert(leading[place].algorithm).second) continue;
-        all.push_back({request.collective, text_of(*leading[place].algorithm, leading[place].options.values)});
+        all.push_back({request.collective, std::string(leading[place].algorithm->name)});
       }
     }
   }

@@ -1,10 +1,13 @@
 // colltopo-probe: measures the constants of the model on the hosts of a job and remembers them for the component, the
 // shim and `colltopo explain`.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "colltopo/error.h"
@@ -58,23 +61,51 @@ std::string told_by_rank_0(std::string text) {
   return text;
 }
 
-// What the model finds best with these constants, as lines; nothing, and why, where no component serves.
-std::vector<probe::Contender> contenders(const probe::Places& places, const ConstantsRecord& record, std::string* why) {
+// A record of constants for the component to read while algorithms are measured; gone with this. Rank 0's.
+class ScratchRecord {
+ public:
+  explicit ScratchRecord(const ConstantsRecord& record)
+      : path_(std::filesystem::temp_directory_path() / fmt::format("colltopo-probe.{}.json", getpid())) {
+    std::filesystem::remove(path_);
+    write_constants(path_, record);
+  }
+  ~ScratchRecord() {
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+  }
+  ScratchRecord(const ScratchRecord&) = delete;
+  ScratchRecord& operator=(const ScratchRecord&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Of what the model finds best with these constants. Nothing, and why, where no component serves.
+std::vector<ConstantsRecord::Times> measured_times(const probe::Places& places, const ConstantsRecord& record,
+                                                   double seconds, std::string* why) {
   std::string text;
+  std::optional<ScratchRecord> scratch;
   if (places.rank == 0 && places.ranks > 1) {
     try {
       if (!has_parameter("coll_topo_priority")) throw Error("coll/topo is not loaded in this job");
       for (const probe::Contender& one : probe::contenders(places, record))
         text += fmt::format("{} {}\n", name(one.collective), one.algorithm);
-    } catch (const Error& error) {
+      scratch.emplace(record);
+    } catch (const std::exception& error) {
+      text.clear();
       *why = error.what();
     }
   }
   std::istringstream lines(told_by_rank_0(text));
+  const std::string constants = told_by_rank_0(scratch ? scratch->path() : "");
   std::vector<probe::Contender> all;
   for (std::string collective, algorithm; lines >> collective >> algorithm;)
     all.push_back({*collective_named(collective), algorithm});
-  return all;
+  std::vector<ConstantsRecord::Times> times = probe::measure(all, constants, seconds);
+  if (times.empty() && why->empty() && !all.empty())
+    *why = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
+  return times;
 }
 
 int run(std::string path, double seconds, bool json) {
@@ -84,11 +115,9 @@ int run(std::string path, double seconds, bool json) {
   ConstantsRecord record{
       places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded, found.alone, {}};
   std::string why_no_times;
-  record.times = probe::measure(contenders(places, record, &why_no_times), seconds);
+  if (seconds > 0) record.times = measured_times(places, record, seconds, &why_no_times);
   if (places.rank != 0) return 0;
   record.seconds = MPI_Wtime() - start;
-  if (record.times.empty() && why_no_times.empty() && places.ranks > 1)
-    why_no_times = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
   try {
     if (path.empty()) path = default_constants_path();
     if (path.empty()) throw Error("neither XDG_CACHE_HOME nor HOME is set; expected -o FILE");

@@ -16,6 +16,9 @@ assert 1e-8 < found["constants"]["latency_node"] < 1, found
 assert 1e6 < found["constants"]["bandwidth_copy"] < 1e13, found
 assert "latency_network" not in found["constants"], "one host has no network"
 assert found["ranks_per_host"] == 4 and len(found["hosts"]) == 1, found
+assert {row["collective"] for row in found["times"]} >= {"alltoall", "allgather", "allreduce", "bcast"}, found["times"]
+for row in found["times"]:
+    assert len(row["seconds"]) == 3 and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
 ' || fail "not what is expected of one host: $output"
 [ -s "$file" ] || fail "nothing in $file"
 
@@ -28,6 +31,7 @@ run() {
 output=$(run) || fail "the job: $output"
 printf '%s\n' "$output" | grep -q "latency_node .* (measured, $file)" || fail "not found: $output"
 printf '%s\n' "$output" | grep -q "latency_network 2 us, latency_hop 1 us (default)" || fail "the network's are not its own: $output"
+printf '%s\n' "$output" | grep -q "prices are fitted to the measured times of [0-9]* algorithms; half of them" || fail "not fitted: $output"
 output=$(run latency_node=7us)
 printf '%s\n' "$output" | grep -q "latency_node 7 us (setting)" || fail "a setting does not go before: $output"
 output=$(run constants=off)
@@ -47,4 +51,19 @@ assert [one["ranks_per_host"] for one in json.load(open(sys.argv[1]))["colltopo_
 ' "$file" || fail "records: $(cat "$file")"
 output=$("$build/bin/colltopo" explain alltoall --ranks 4 --ranks-per-node 4 --bytes 8 --json)
 printf '%s' "$output" | grep -q "measured, $file" || fail "explain does not say where constants are from: $output"
+printf '%s' "$output" | python3 -c '
+import json, sys
+found = json.load(sys.stdin)
+assert found["measured_algorithms"] > 0 and found["expected_error"] >= 0, found
+' || fail "explain has no expected error: $output"
+output=$("$build/bin/colltopo" explain alltoall --ranks 3 --ranks-per-node 3 --bytes 8)
+printf '%s' "$output" | grep -q "prices are not fitted" || fail "fitted to what others took: $output"
+
+# Without time, or without the component, constants alone.
+output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" -o "$scratch/alone.json" --seconds 0 --json 2>&1) || fail "no seconds: $output"
+printf '%s' "$output" | python3 -c 'import json, sys; assert json.load(sys.stdin)["times"] == []' || fail "measured without time: $output"
+output=$(timeout 60 mpirun -np 4 --mca coll ^topo "$build/bin/colltopo-probe" -o "$scratch/alone.json" 2>&1) || fail "without the component: $output"
+printf '%s\n' "$output" | grep -q "no algorithm was measured: coll/topo" || fail "no word of what is missing: $output"
+output=$(timeout 60 mpirun -np 4 --mca coll_topo_priority -1 "$build/bin/colltopo-probe" -o "$scratch/alone.json" 2>&1) || fail "priority -1: $output"
+printf '%s\n' "$output" | grep -q "no algorithm was measured: coll/topo served none of the calls" || fail "others' times: $output"
 exit $failed

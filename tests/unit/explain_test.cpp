@@ -100,34 +100,50 @@ struct Imagined {
 constexpr std::array<const char*, 6> k_collectives_of_api = {"alltoall",  "allgather", "reduce_scatter",
                                                              "allreduce", "bcast",     "reduce"};
 
-// "alltoall of 8 bytes on 64 ranks, 8 nodes: tra radix=4 (model, predicted 3 us)" -> "tra radix=4".
-std::string decided(const Case& one, std::size_t bytes, bool* served) {
-  Imagined imagined{one.ranks, one.per_node, ""};
-  const colltopo_callbacks callbacks = imagined.callbacks();
-  colltopo_comm* const comm = colltopo_comm_create(0, one.ranks, &callbacks);
-  EXPECT_EQ(colltopo_comm_set(comm, "verbose", "1"), COLLTOPO_SUCCESS);
-  for (const std::string& setting : one.settings) {
-    const std::size_t equals = setting.find('=');
-    EXPECT_EQ(colltopo_comm_set(comm, setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str()),
-              COLLTOPO_SUCCESS)
-        << setting;
+// A rank's communicator with the settings of a case.
+class Made {
+ public:
+  explicit Made(const Case& one) : imagined_{one.ranks, one.per_node, ""}, callbacks_(imagined_.callbacks()) {
+    comm_ = colltopo_comm_create(0, one.ranks, &callbacks_);
+    EXPECT_EQ(colltopo_comm_set(comm_, "verbose", "1"), COLLTOPO_SUCCESS);
+    for (const std::string& setting : one.settings) {
+      const std::size_t equals = setting.find('=');
+      EXPECT_EQ(colltopo_comm_set(comm_, setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str()),
+                COLLTOPO_SUCCESS)
+          << setting;
+    }
+    while (std::string(k_collectives_of_api[static_cast<std::size_t>(collective_)]) != one.collective) ++collective_;
   }
-  colltopo_call call{};
-  call.count = bytes;
-  call.element_size = 1;
-  call.op_properties = COLLTOPO_OP_COMMUTATIVE | COLLTOPO_OP_ASSOCIATIVE_BITS;
-  int collective = 0;
-  while (std::string(k_collectives_of_api[static_cast<std::size_t>(collective)]) != one.collective) ++collective;
-  *served = colltopo_serves(comm, collective, &call) != 0;
-  colltopo_comm_free(comm);
-  const std::string marker = " nodes: ";
-  const std::size_t line = imagined.said.find(std::string(one.collective).append(" of "));
-  const std::size_t begin = line == std::string::npos ? line : imagined.said.find(marker, line);
-  if (begin == std::string::npos) return "fallback";
-  std::string name = imagined.said.substr(begin + marker.size());
-  name = name.substr(0, std::min(name.find(" ("), name.find('\n')));
-  return name;
-}
+  ~Made() { colltopo_comm_free(comm_); }
+  Made(const Made&) = delete;
+  Made& operator=(const Made&) = delete;
+
+  // "alltoall of 8 bytes on 64 ranks, 8 nodes: tra radix=4 (model, predicted 3 us)" -> "tra radix=4".
+  std::string decided(std::size_t bytes, bool* served) {
+    imagined_.said.clear();
+    colltopo_call call{};
+    call.count = bytes;
+    call.element_size = 1;
+    call.op_properties = COLLTOPO_OP_COMMUTATIVE | COLLTOPO_OP_ASSOCIATIVE_BITS;
+    *served = colltopo_serves(comm_, collective_, &call) != 0;
+    const std::string marker = " nodes: ";
+    const std::string_view collective = k_collectives_of_api[static_cast<std::size_t>(collective_)];
+    const std::size_t line = imagined_.said.find(std::string(collective).append(" of "));
+    const std::size_t begin = line == std::string::npos ? line : imagined_.said.find(marker, line);
+    if (begin == std::string::npos) return "fallback";
+    std::string name = imagined_.said.substr(begin + marker.size());
+    name = name.substr(0, std::min(name.find(" ("), name.find('\n')));
+    return name;
+  }
+
+ private:
+  Imagined imagined_;
+  colltopo_callbacks callbacks_;
+  colltopo_comm* comm_ = nullptr;
+  int collective_ = 0;
+};
+
+std::string decided(const Case& one, std::size_t bytes, bool* served) { return Made(one).decided(bytes, served); }
 
 std::vector<std::string> explained(const Case& one, const std::string& sizes) {
   std::ostringstream line;
@@ -254,6 +270,22 @@ TEST(Explain, agrees_with_the_component_on_measured_times) {
   // Of ranks that lie otherwise the times say nothing.
   EXPECT_EQ(explained({"alltoall", 8, 4, on}, "8"), explained({"alltoall", 8, 4, {"latency_node=1us"}}, "8"));
   std::remove(path.c_str());
+}
+
+TEST(Explain, a_named_algorithm_takes_the_best_of_its_variants_at_every_size) {
+  for (const auto& [collective, name] : std::vector<std::pair<std::string, std::string>>{
+           {"alltoall", "tra"}, {"allgather", "swing"}, {"bcast", "swing"}, {"allreduce", "mirrored"}}) {
+    const std::vector<std::string> settings = {collective + "_algorithm=" + name,
+                                               "topology=torus:4x4/bandwidth:50Mbps"};
+    const Case one{collective.c_str(), 16, 1, settings};
+    Made made(one);
+    bool served = false;
+    const std::string small = made.decided(8, &served), large = made.decided(65536, &served);
+    EXPECT_TRUE(served);
+    EXPECT_NE(small, large) << collective;
+    EXPECT_EQ((std::vector<std::string>{small, large}), explained(one, "8,65536")) << collective;
+    EXPECT_EQ(made.decided(8, &served), "fallback") << "decided once";  // nothing is said
+  }
 }
 
 }  // namespace

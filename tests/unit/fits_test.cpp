@@ -15,8 +15,8 @@ using testing::Optional;
 constexpr double k_start = 1e-5, k_per_byte = 1e-9;
 
 /// 10 us and 1 ns a byte, whatever the algorithm.
-std::optional<double> plain_model(const MeasuredRow& /*row*/, std::size_t bytes) {
-  return k_start + k_per_byte * static_cast<double>(bytes);
+std::optional<Fits::Priced> plain_model(const MeasuredRow& /*row*/, std::size_t bytes) {
+  return Fits::Priced{k_start + k_per_byte * static_cast<double>(bytes), k_start};
 }
 
 /// Of an algorithm whose parts take so many times as long as the plain model says.
@@ -34,7 +34,7 @@ TEST(Fits, both_parts_of_a_price_have_their_factor) {
   const Fit fit = fits.of(Collective::alltoall, algorithm_named("linear"));
   EXPECT_THAT(fit.constant, DoubleNear(3, 1e-6));
   EXPECT_THAT(fit.bytes, DoubleNear(2, 1e-6));
-  EXPECT_THAT(fit.seconds(*plain_model(rows[0], 5000), k_start), DoubleNear(3 * k_start + 2 * k_per_byte * 5000, 1e-9));
+  EXPECT_THAT(fit.seconds(k_start + k_per_byte * 5000, k_start), DoubleNear(3 * k_start + 2 * k_per_byte * 5000, 1e-9));
   EXPECT_THAT(fits.error(), Optional(DoubleNear(0, 1e-6)));
 }
 
@@ -66,7 +66,7 @@ TEST(Fits, the_expected_error_is_that_of_what_took_no_part) {
 
 TEST(Fits, what_does_not_serve_is_left_out) {
   const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 2, 2)};
-  const Fits fits(rows, [](const MeasuredRow&, std::size_t) { return std::optional<double>(); });
+  const Fits fits(rows, [](const MeasuredRow&, std::size_t) { return std::optional<Fits::Priced>(); });
   EXPECT_EQ(fits.of(Collective::alltoall, algorithm_named("linear")).constant, 1);
 }
 
