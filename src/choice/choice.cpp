@@ -153,12 +153,12 @@ struct Chooser::State {
     const auto model = [&](const MeasuredRow& row, std::size_t bytes) {
       AlgorithmOptions wanted;
       wanted.values = row.values;
-      std::optional<Fits::Priced> least;
+      std::optional<double> least;
       for (Variant* const variant :
            worth_a_price(variants(*row.algorithm, wanted, row.collective), terrain, machine, bytes)) {
         if (!variant->refusal.empty()) continue;
         const double seconds = variant->seconds(terrain, machine, bytes);
-        if (!least || seconds < least->seconds) least = {seconds, variant->seconds(terrain, machine, 0)};
+        least = std::min(seconds, least.value_or(seconds));
       }
       return least;
     };
@@ -166,16 +166,15 @@ struct Chooser::State {
     return *fits;
   }
 
+  double factor(const Variant& variant, std::size_t bytes) {
+    return measured.empty() ? 1 : fitted().factor(variant.shape.collective, variant.algorithm, bytes);
+  }
   double price(Variant& variant, const Terrain& there, const Machine& on, std::size_t bytes) {
-    const double by_model = variant.seconds(there, on, bytes);
-    if (measured.empty()) return by_model;
-    const Fit fit = fitted().of(variant.shape.collective, variant.algorithm);
-    return fit.seconds(by_model, variant.seconds(there, on, 0));
+    return factor(variant, bytes) * variant.seconds(there, on, bytes);
   }
   // No price is below it.
-  double least_price(const Variant& variant) {
-    const double least = variant.least_seconds(machine);
-    return measured.empty() ? least : least * fitted().of(variant.shape.collective, variant.algorithm).constant;
+  double least_price(const Variant& variant, std::size_t bytes) {
+    return factor(variant, bytes) * variant.least_seconds(machine);
   }
 
   AlgorithmOptions given_for(Collective collective) const {
@@ -293,7 +292,7 @@ struct Chooser::State {
     Variant* best = nullptr;
     double seconds = 0;
     for (Variant* const variant : worth) {
-      if (best != nullptr && least_price(*variant) > seconds) continue;
+      if (best != nullptr && least_price(*variant, bytes) > seconds) continue;
       const double one = price(*variant, terrain, machine, bytes);
       if (best != nullptr && (one > seconds || (one == seconds && best < variant))) continue;
       best = variant;

@@ -7,72 +7,63 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_most = 8;   // what is off by more was disturbed, or is not what was measured
-constexpr double k_apart = 2;  // times what the collective's algorithms have in common: the rest is noise
+const double k_most = std::log(8);   // what is off by more was disturbed, or is not what was measured
+const double k_apart = std::log(2);  // from what the collective's algorithms have in common: the rest is noise
 
-double factor(double measured, double predicted) {
-  return predicted > 0 ? std::clamp(measured / predicted, 1 / k_most, k_most) : 1;
-}
+double octave_of(std::size_t bytes) { return std::log2(static_cast<double>(std::max<std::size_t>(bytes, 1))); }
 
-// 1 of nothing; of an even number the geometric mean of the two in the middle.
-double median(std::vector<double> factors) {
-  if (factors.empty()) return 1;
-  std::ranges::sort(factors);
-  return std::sqrt(factors[(factors.size() - 1) / 2] * factors[factors.size() / 2]);
+// 0 of nothing.
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::ranges::sort(values);
+  return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 }  // namespace
 
-double Fit::seconds(double by_model, double without_bytes) const {
-  return constant * without_bytes + bytes * std::max(0.0, by_model - without_bytes);
-}
-
 Fits::Fits(std::span<const MeasuredRow> rows, const Model& model) {
   for (const MeasuredRow& row : rows) {
-    if (row.times.empty()) continue;
-    const MeasuredRow::Time &first = row.times.front(), &last = row.times.back();
-    const auto small = model(row, first.bytes), large = model(row, last.bytes);
-    if (!small || !large) continue;
-    Fit fit;
-    fit.constant = factor(first.seconds, small->seconds);
-    fit.bytes = row.times.size() < 2
-                    ? fit.constant
-                    : factor(last.seconds - fit.constant * large->without_bytes, large->seconds - large->without_bytes);
-    rows_.push_back({row.collective, row.algorithm, fit});
+    Fitted fitted{row.collective, row.algorithm, {}};
+    for (const MeasuredRow::Time& time : row.times) {
+      const std::optional<double> seconds = model(row, time.bytes);
+      if (!seconds || *seconds <= 0) continue;
+      fitted.points.push_back({octave_of(time.bytes), std::clamp(std::log(time.seconds / *seconds), -k_most, k_most)});
+    }
+    if (!fitted.points.empty()) rows_.push_back(std::move(fitted));
   }
-  std::vector<Fit> nearer;
-  for (const Fitted& one : rows_) {
-    const Fit common = common_of(one.collective);
-    nearer.push_back({std::clamp(one.fit.constant, common.constant / k_apart, common.constant * k_apart),
-                      std::clamp(one.fit.bytes, common.bytes / k_apart, common.bytes * k_apart)});
-  }
-  for (std::size_t i = 0; i < rows_.size(); ++i) rows_[i].fit = nearer[i];
-  for (const MeasuredRow& row : rows) {
-    for (std::size_t i = 1; i + 1 < row.times.size(); ++i) {
-      const auto by_model = model(row, row.times[i].bytes);
-      if (!by_model) continue;
-      const double fitted = of(row.collective, row.algorithm).seconds(by_model->seconds, by_model->without_bytes);
-      errors_.push_back(std::abs(fitted / row.times[i].seconds - 1));
+  for (const Fitted& row : rows_) {
+    for (std::size_t i = 1; i + 1 < row.points.size(); ++i) {
+      std::vector<Point> others = row.points;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      errors_.push_back(std::abs(std::exp(between(others, row.points[i].octave) - row.points[i].factor) - 1));
     }
   }
   std::ranges::sort(errors_);
 }
 
-Fit Fits::of(Collective collective, const Algorithm* algorithm) const {
-  for (const Fitted& one : rows_)
-    if (one.collective == collective && one.algorithm == algorithm) return one.fit;
-  return common_of(collective);
+double Fits::factor(Collective collective, const Algorithm* algorithm, std::size_t bytes) const {
+  const double octave = octave_of(bytes), shared = common(collective, octave);
+  for (const Fitted& row : rows_) {
+    if (row.collective != collective || row.algorithm != algorithm) continue;
+    return std::exp(std::clamp(between(row.points, octave), shared - k_apart, shared + k_apart));
+  }
+  return std::exp(shared);
 }
 
-Fit Fits::common_of(Collective collective) const {
-  std::vector<double> constant, bytes;
-  const bool known = std::ranges::any_of(rows_, [&](const Fitted& one) { return one.collective == collective; });
-  for (const Fitted& one : rows_) {
-    if (known && one.collective != collective) continue;
-    constant.push_back(one.fit.constant);
-    bytes.push_back(one.fit.bytes);
-  }
-  return {median(constant), median(bytes)};
+double Fits::between(std::span<const Point> points, double octave) {
+  const auto after = std::ranges::find_if(points, [&](const Point& point) { return point.octave >= octave; });
+  if (after == points.begin()) return points.front().factor;
+  if (after == points.end()) return points.back().factor;
+  const Point &low = *(after - 1), &high = *after;
+  return low.factor + (high.factor - low.factor) * (octave - low.octave) / (high.octave - low.octave);
+}
+
+double Fits::common(Collective collective, double octave) const {
+  std::vector<double> factors;
+  const bool known = std::ranges::any_of(rows_, [&](const Fitted& row) { return row.collective == collective; });
+  for (const Fitted& row : rows_)
+    if (!known || row.collective == collective) factors.push_back(between(row.points, octave));
+  return median(std::move(factors));
 }
 
 std::optional<double> Fits::error() const {

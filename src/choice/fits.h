@@ -1,8 +1,8 @@
 // By how much algorithms take longer than the model says, where calls of them were measured.
 //
-// The model adds what does not grow with the bytes (latencies, messages) and what does (links, copies). Measured at a
-// small size and at a large one, an algorithm has a factor for each: the processors behind a message, and rates that
-// are shared in ways that no constant has. What was measured in between says how far fitted prices are off.
+// At a size that was measured, a price is what was measured; between two of them the factor goes from one to the other
+// as the size does, both by their logarithms: messages that pass at once, are sent before their receive is known or
+// fill a network change it step by step. One that is left out in turn says how far fitted prices are off.
 #pragma once
 
 #include <functional>
@@ -14,38 +14,33 @@
 
 namespace colltopo {
 
-/// Factors of the two parts of a price.
-struct Fit {
-  double constant = 1, bytes = 1;
-
-  /// Of a price by the model, and what it is without bytes.
-  double seconds(double by_model, double without_bytes) const;
-};
-
 class Fits {
  public:
-  /// What the model alone says of the variant that is cheapest at this size.
-  struct Priced {
-    double seconds = 0, without_bytes = 0;
-  };
-  /// Nothing where the row does not serve.
-  using Model = std::function<std::optional<Priced>(const MeasuredRow& row, std::size_t bytes)>;
+  /// The price by the model alone, in seconds, of the variant that is cheapest at this size; nothing where the row does
+  /// not serve.
+  using Model = std::function<std::optional<double>(const MeasuredRow& row, std::size_t bytes)>;
 
   Fits(std::span<const MeasuredRow> rows, const Model& model);
 
-  /// Of what was not measured, the median of the collective's others; without any, of all.
-  Fit of(Collective collective, const Algorithm* algorithm) const;
-  /// Half of the prices that took no part in the fit are off by less: 0.2 is 20% of what was measured. Nothing: there
-  /// is none.
+  /// What a price by the model is to be multiplied by. An algorithm that was not measured is as far off as the median
+  /// of its collective's others; without any, of all.
+  double factor(Collective collective, const Algorithm* algorithm, std::size_t bytes) const;
+  /// Half of the prices at sizes that took no part in the fit are off by less: 0.2 is 20% of what was measured.
+  /// Nothing: no row has three.
   std::optional<double> error() const;
 
  private:
+  struct Point {
+    double octave = 0;  // logarithm of the bytes
+    double factor = 1;  // logarithm
+  };
   struct Fitted {
     Collective collective;
     const Algorithm* algorithm;
-    Fit fit;
+    std::vector<Point> points;
   };
-  Fit common_of(Collective collective) const;
+  static double between(std::span<const Point> points, double octave);
+  double common(Collective collective, double octave) const;
 
   std::vector<Fitted> rows_;
   std::vector<double> errors_;  // sorted

@@ -12,8 +12,8 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr double k_long_enough = 4e-3;  // s, of the calls of one size
-constexpr int k_least_calls = 3, k_most_calls = 15;
+constexpr double k_long_enough = 8e-3;  // s, of the calls of one size
+constexpr int k_least_calls = 3, k_enough_calls = 5, k_most_calls = 15;
 
 int ranks_of(MPI_Comm comm) {
   int ranks = 0;
@@ -112,13 +112,14 @@ class Forced {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-double median_seconds(Caller& caller) {
+// The median, or the least of few: the first calls of a connection are slow.
+double usual_seconds(Caller& caller) {
   const double first = caller.seconds();  // connections, plans
   const int calls = std::clamp(static_cast<int>(k_long_enough / first), k_least_calls, k_most_calls);
   std::vector<double> all;
   for (int i = 0; i < calls; ++i) all.push_back(caller.seconds());
   std::ranges::sort(all);
-  return all[all.size() / 2];
+  return calls < k_enough_calls ? all.front() : all[all.size() / 2];
 }
 
 }  // namespace
@@ -136,9 +137,9 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
     ConstantsRecord::Times times{std::string(name(contender.collective)), contender.algorithm, {}};
     for (const std::size_t bytes : sizes_of(contender.collective, ranks_of(MPI_COMM_WORLD))) {
       Caller caller(forced.get(), counters, contender.collective, bytes);
-      const double median = median_seconds(caller);
+      const double seconds_of_call = usual_seconds(caller);
       if (!caller.was_served()) break;
-      times.seconds[bytes] = median;
+      times.seconds[bytes] = seconds_of_call;
     }
     if (!times.seconds.empty()) all.push_back(std::move(times));
   }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "choice/fits.h"
 #include "comm/constants.h"
 
@@ -12,62 +14,63 @@ namespace {
 using testing::DoubleNear;
 using testing::Optional;
 
-constexpr double k_start = 1e-5, k_per_byte = 1e-9;
-
 /// 10 us and 1 ns a byte, whatever the algorithm.
-std::optional<Fits::Priced> plain_model(const MeasuredRow& /*row*/, std::size_t bytes) {
-  return Fits::Priced{k_start + k_per_byte * static_cast<double>(bytes), k_start};
+std::optional<double> plain_model(const MeasuredRow& /*row*/, std::size_t bytes) {
+  return 1e-5 + 1e-9 * static_cast<double>(bytes);
 }
 
-/// Of an algorithm whose parts take so many times as long as the plain model says.
-MeasuredRow row_of(Collective collective, const char* algorithm, double start, double bytes, double middle = 1) {
+/// Of an algorithm that takes so many times as long as the plain model says, at 16, 256 and 4096 bytes.
+MeasuredRow row_of(Collective collective, const char* algorithm, double small, double middle, double large) {
   MeasuredRow row{collective, algorithm_named(algorithm), {}, {}};
-  for (const std::size_t size : {0u, 1000u, 1000000u})
-    row.times.push_back({size, start * k_start + bytes * k_per_byte * static_cast<double>(size)});
-  row.times[1].seconds *= middle;
+  row.times = {{16, small * *plain_model(row, 16)},
+               {256, middle * *plain_model(row, 256)},
+               {4096, large * *plain_model(row, 4096)}};
   return row;
 }
 
-TEST(Fits, both_parts_of_a_price_have_their_factor) {
-  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 3, 2)};
+double factor(const Fits& fits, const char* algorithm, std::size_t bytes) {
+  return fits.factor(Collective::alltoall, algorithm_named(algorithm), bytes);
+}
+
+TEST(Fits, factors_go_from_one_measured_size_to_the_next) {
+  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 4, 1, 2)};
   const Fits fits(rows, plain_model);
-  const Fit fit = fits.of(Collective::alltoall, algorithm_named("linear"));
-  EXPECT_THAT(fit.constant, DoubleNear(3, 1e-6));
-  EXPECT_THAT(fit.bytes, DoubleNear(2, 1e-6));
-  EXPECT_THAT(fit.seconds(k_start + k_per_byte * 5000, k_start), DoubleNear(3 * k_start + 2 * k_per_byte * 5000, 1e-9));
-  EXPECT_THAT(fits.error(), Optional(DoubleNear(0, 1e-6)));
+  for (const auto& [bytes, expected] : std::vector<std::pair<std::size_t, double>>{
+           {0, 4}, {1, 4}, {16, 4}, {64, 2}, {256, 1}, {1024, std::sqrt(2)}, {4096, 2}, {1u << 30, 2}})
+    EXPECT_THAT(factor(fits, "linear", bytes), DoubleNear(expected, 1e-9)) << bytes;
 }
 
 TEST(Fits, what_was_not_measured_is_as_far_off_as_the_others) {
-  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 4, 1),
-                                         row_of(Collective::alltoall, "pairwise", 2, 1),
-                                         row_of(Collective::alltoall, "tra", 3, 1)};
+  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 4, 1, 1),
+                                         row_of(Collective::alltoall, "pairwise", 2, 1, 2),
+                                         row_of(Collective::alltoall, "tra", 3, 1, 4)};
   const Fits fits(rows, plain_model);
-  EXPECT_THAT(fits.of(Collective::alltoall, algorithm_named("tra2")).constant, DoubleNear(3, 1e-6));
-  EXPECT_THAT(fits.of(Collective::bcast, algorithm_named("binomial")).constant, DoubleNear(3, 1e-6));
-  EXPECT_THAT(fits.of(Collective::alltoall, algorithm_named("linear")).constant, DoubleNear(4, 1e-6));
+  EXPECT_THAT(factor(fits, "tra2", 16), DoubleNear(3, 1e-9));
+  EXPECT_THAT(factor(fits, "tra2", 4096), DoubleNear(2, 1e-9));
+  EXPECT_THAT(fits.factor(Collective::bcast, algorithm_named("binomial"), 16), DoubleNear(3, 1e-9));
+  EXPECT_THAT(factor(fits, "linear", 16), DoubleNear(4, 1e-9));
 }
 
 TEST(Fits, one_that_is_far_from_its_like_was_disturbed) {
-  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 3, 1),
-                                         row_of(Collective::alltoall, "pairwise", 0.2, 1),
-                                         row_of(Collective::alltoall, "tra", 3, 1)};
-  EXPECT_THAT(Fits(rows, plain_model).of(Collective::alltoall, algorithm_named("pairwise")).constant,
-              DoubleNear(1.5, 1e-6));
+  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 3, 1, 1),
+                                         row_of(Collective::alltoall, "pairwise", 0.2, 1, 1),
+                                         row_of(Collective::alltoall, "tra", 3, 1, 1)};
+  EXPECT_THAT(factor(Fits(rows, plain_model), "pairwise", 16), DoubleNear(1.5, 1e-9));
 }
 
-TEST(Fits, the_expected_error_is_that_of_what_took_no_part) {
-  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 2, 1, 1.25),
-                                         row_of(Collective::alltoall, "pairwise", 2, 1, 1.25)};
-  EXPECT_THAT(Fits(rows, plain_model).error(), Optional(DoubleNear(0.2, 1e-6)));
+TEST(Fits, the_expected_error_is_that_of_a_size_left_out) {
+  // Between 2 and 2 one expects 2, which is 25% more than 1.6.
+  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 2, 1.6, 2),
+                                         row_of(Collective::alltoall, "pairwise", 2, 1.6, 2)};
+  EXPECT_THAT(Fits(rows, plain_model).error(), Optional(DoubleNear(0.25, 1e-9)));
   EXPECT_EQ(Fits({}, plain_model).error(), std::nullopt);
-  EXPECT_EQ(Fits({}, plain_model).of(Collective::alltoall, nullptr).constant, 1);
+  EXPECT_EQ(factor(Fits({}, plain_model), "linear", 8), 1);
 }
 
 TEST(Fits, what_does_not_serve_is_left_out) {
-  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 2, 2)};
-  const Fits fits(rows, [](const MeasuredRow&, std::size_t) { return std::optional<Fits::Priced>(); });
-  EXPECT_EQ(fits.of(Collective::alltoall, algorithm_named("linear")).constant, 1);
+  const std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 2, 2, 2)};
+  const Fits fits(rows, [](const MeasuredRow&, std::size_t) { return std::optional<double>(); });
+  EXPECT_EQ(factor(fits, "linear", 8), 1);
 }
 
 TEST(Fits, times_travel_in_the_line_of_constants) {
