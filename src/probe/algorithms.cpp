@@ -116,8 +116,8 @@ class Forced {
 double usual_seconds(Caller& caller) {
   const double first = caller.seconds();  // connections, plans
   const int calls = std::clamp(static_cast<int>(k_long_enough / first), k_least_calls, k_most_calls);
-  std::vector<double> all;
-  for (int i = 0; i < calls; ++i) all.push_back(caller.seconds());
+  std::vector<double> all(static_cast<std::size_t>(calls));
+  for (double& seconds : all) seconds = caller.seconds();
   std::ranges::sort(all);
   return calls < k_enough_calls ? all.front() : all[all.size() / 2];
 }

@@ -46,12 +46,11 @@ class Exchange {
     return seconds_of([&] {
       if (partner == k_nobody) return;
       std::array<MPI_Request, std::size_t{2} * k_burst> requests;
-      for (int i = 0; i < k_burst; ++i)
-        MPI_Irecv(in_.data() + i * 64, k_small, MPI_BYTE, partner, i, MPI_COMM_WORLD,
-                  &requests[static_cast<std::size_t>(i)]);
-      for (int i = 0; i < k_burst; ++i)
-        MPI_Isend(out_.data() + i * 64, k_small, MPI_BYTE, partner, i, MPI_COMM_WORLD,
-                  &requests[static_cast<std::size_t>(k_burst + i)]);
+      for (std::size_t i = 0; i < k_burst; ++i)
+        MPI_Irecv(&in_[i * 64], k_small, MPI_BYTE, partner, static_cast<int>(i), MPI_COMM_WORLD, &requests[i]);
+      for (std::size_t i = 0; i < k_burst; ++i)
+        MPI_Isend(&out_[i * 64], k_small, MPI_BYTE, partner, static_cast<int>(i), MPI_COMM_WORLD,
+                  &requests[k_burst + i]);
       MPI_Waitall(2 * k_burst, requests.data(), MPI_STATUSES_IGNORE);
     });
   }
