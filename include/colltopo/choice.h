@@ -96,20 +96,20 @@ std::string unfit_for(const Properties& properties, const Request& request);
 /// What settings fix for one collective ("alltoall_radix"), on top of what holds for all.
 using CollectiveValues = std::array<OptionValues, k_collectives>;
 
-/// What calls of one algorithm took on the ranks of a chooser, with these of its options.
+/// What calls of one algorithm took on the ranks of a chooser, with the variant that is cheapest at each size.
 struct MeasuredRow {
   struct Time {
     std::size_t bytes = 0;  // as in Request
     double seconds = 0;
+
     friend bool operator==(const Time&, const Time&) = default;
   };
   Collective collective = Collective::alltoall;
   const Algorithm* algorithm = nullptr;
-  OptionValues values;
   std::vector<Time> times;  // by bytes, ascending
-
-  friend bool operator==(const MeasuredRow&, const MeasuredRow&) = default;
 };
+/// Null: nothing was measured. Choosers are shared by those who have the same one.
+using MeasuredRows = std::shared_ptr<const std::vector<MeasuredRow>>;
 
 /// The part of the previous component's time that a candidate must stay below: a model is wrong somewhere.
 double lead_over_previous(const Request& request);
@@ -120,7 +120,7 @@ class Chooser {
   /// `options`: groups for rows that know any (none: the ranks of a node), and values that hold for all collectives.
   /// `measured`: what prices are fitted to.
   Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values = {},
-          std::vector<MeasuredRow> measured = {});
+          MeasuredRows measured = nullptr);
   ~Chooser();
   Chooser(const Chooser&) = delete;
   Chooser& operator=(const Chooser&) = delete;
@@ -144,8 +144,8 @@ class Chooser {
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
   /// excluded if it is. One without variants is decided for all sizes, priced for this one.
   const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);
-  /// Half of all prices are off by less, as far as measurements that they were not fitted to say: 0.2 is 20%. Nothing:
-  /// none do.
+  /// Half of all prices are off by less, as far as sizes that are left out of a fit say: 0.2 is 20%. Nothing: none do.
+  /// Prices all that was measured, which may take as long as a first choice for each collective.
   std::optional<double> expected_error();
 
  private:
@@ -156,6 +156,6 @@ class Chooser {
 /// The process's chooser for these facts. A few that nobody uses are kept for the next communicator.
 std::shared_ptr<Chooser> shared_chooser(Rank ranks, const Placement& placement, const Machine& machine,
                                         const AlgorithmOptions& options, const CollectiveValues& values = {},
-                                        const std::vector<MeasuredRow>& measured = {});
+                                        const MeasuredRows& measured = nullptr);
 
 }  // namespace colltopo

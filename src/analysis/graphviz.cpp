@@ -44,7 +44,7 @@ class TemporaryFile {
 };
 
 /// In single quotes for the shell.
-std::string in_quotes(const std::string& text) {
+std::string for_shell(const std::string& text) {
   std::string result = "'";
   for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
   return result + "'";
@@ -72,7 +72,7 @@ bool place_by_graphviz(const Topology& topology, std::vector<Point>& places) {
   const TemporaryFile graph(undirected_graph(topology));
   if (!graph.written()) return false;
   const char* const program = topology.nodes() <= k_most_by_springs ? "neato" : "sfdp";
-  std::istringstream plain(output_of(fmt::format("{} -Tplain {} 2>/dev/null", program, in_quotes(graph.path()))));
+  std::istringstream plain(output_of(fmt::format("{} -Tplain {} 2>/dev/null", program, for_shell(graph.path()))));
 
   // "node NAME X Y ..." with inches from the lower left.
   places.assign(static_cast<std::size_t>(topology.nodes()), {});

@@ -21,7 +21,7 @@ std::string in_quotes(std::string_view text) {
   constexpr std::size_t k_most = 60;
   std::string shown(text.substr(0, k_most));
   for (char& letter : shown)
-    if (std::isprint(static_cast<unsigned char>(letter)) == 0) letter = '?';
+    if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f') letter = '?';
   return fmt::format("'{}{}'", shown, text.size() > k_most ? "..." : "");
 }
 

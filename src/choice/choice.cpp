@@ -120,8 +120,8 @@ struct Chooser::State {
   Machine machine;
   AlgorithmOptions options;
   CollectiveValues values;
-  std::vector<MeasuredRow> measured;
-  std::optional<Fits> fits;  // made when first asked for
+  MeasuredRows measured;
+  std::array<std::optional<Fits>, k_collectives> fits;  // made when first asked for
   std::mutex mutex;
 
   struct Named {  // what was asked for by name
@@ -142,35 +142,39 @@ struct Chooser::State {
   std::unordered_map<Key, Choice, KeyHash> choices;
 
   State(Placement placement, const Machine& machine_, AlgorithmOptions options_, CollectiveValues values_,
-        std::vector<MeasuredRow> measured_)
+        MeasuredRows measured_)
       : terrain(std::move(placement)),
         machine(machine_),
         options(completed(std::move(options_), terrain)),
         values(std::move(values_)),
         measured(std::move(measured_)) {}
 
-  const Fits& fitted() {
+  const Fits& fitted(Collective collective) {
+    auto& made = fits[static_cast<std::size_t>(collective)];
+    if (made) return *made;
     const auto model = [&](const MeasuredRow& row, std::size_t bytes) {
-      AlgorithmOptions wanted;
-      wanted.values = row.values;
       std::optional<double> least;
-      for (Variant* const variant :
-           worth_a_price(variants(*row.algorithm, wanted, row.collective), terrain, machine, bytes)) {
-        if (!variant->refusal.empty()) continue;
+      for (Variant* const variant : worth_a_price(variants(collective), terrain, machine, bytes)) {
+        if (variant->algorithm != row.algorithm || !variant->refusal.empty()) continue;
         const double seconds = variant->seconds(terrain, machine, bytes);
         least = std::min(seconds, least.value_or(seconds));
       }
       return least;
     };
-    if (!fits) fits.emplace(measured, model);
-    return *fits;
+    return made.emplace(collective, *measured, model);
   }
 
   double factor(const Variant& variant, std::size_t bytes) {
-    return measured.empty() ? 1 : fitted().factor(variant.shape.collective, variant.algorithm, bytes);
+    return measured == nullptr ? 1 : fitted(variant.shape.collective).factor(variant.algorithm, bytes);
   }
-  double price(Variant& variant, const Terrain& there, const Machine& on, std::size_t bytes) {
-    return factor(variant, bytes) * variant.seconds(there, on, bytes);
+  // Of a part of what the previous component does: on another level, or of another collective, as all calls are.
+  double factor(const Part& part, const Request& request, const Variant& variant, std::size_t bytes) {
+    if (measured == nullptr) return 1;
+    if (part.level == Level::all && part.collective == request.collective) return factor(variant, bytes);
+    return fitted(request.collective).common(bytes);
+  }
+  double price(Variant& variant, std::size_t bytes) {
+    return factor(variant, bytes) * variant.seconds(terrain, machine, bytes);
   }
   // No price is below it.
   double least_price(const Variant& variant, std::size_t bytes) {
@@ -255,9 +259,9 @@ struct Chooser::State {
       Variant& variant = variant_of_part(part);
       const auto size = static_cast<std::size_t>(part.bytes);
       const Terrain& there = terrain_of(part.level);
-      const bool counts = variant.counted && measured.empty();
-      const double counted = counts ? variant.counted_seconds(there, unbounded, size) : 0;
-      candidate.seconds += counted > k_behind * best ? counted : price(variant, there, unbounded, size);
+      const double fit = factor(part, request, variant, bytes);
+      const double counted = variant.counted ? fit * variant.counted_seconds(there, unbounded, size) : 0;
+      candidate.seconds += counted > k_behind * best ? counted : fit * variant.seconds(there, unbounded, size);
       names += (names.empty() ? "" : " + ") + variant.name;
     }
     candidate.name = fmt::format("fallback (priced as {})", names);
@@ -272,7 +276,7 @@ struct Chooser::State {
 
   Candidate candidate_of(Variant& variant, const Request& request, std::size_t bytes) {
     Candidate candidate{variant.algorithm, variant.options, variant.name, 0, exclusion_of(variant, request)};
-    if (variant.refusal.empty()) candidate.seconds = price(variant, terrain, machine, bytes);
+    if (variant.refusal.empty()) candidate.seconds = price(variant, bytes);
     return candidate;
   }
 
@@ -293,7 +297,7 @@ struct Chooser::State {
     double seconds = 0;
     for (Variant* const variant : worth) {
       if (best != nullptr && least_price(*variant, bytes) > seconds) continue;
-      const double one = price(*variant, terrain, machine, bytes);
+      const double one = price(*variant, bytes);
       if (best != nullptr && (one > seconds || (one == seconds && best < variant))) continue;
       best = variant;
       seconds = one;
@@ -324,7 +328,7 @@ struct Chooser::State {
 };
 
 Chooser::Chooser(Rank ranks, Placement placement, Machine machine, AlgorithmOptions options, CollectiveValues values,
-                 std::vector<MeasuredRow> measured)
+                 MeasuredRows measured)
     : state_(nullptr) {
   placement.node_of.resize(static_cast<std::size_t>(ranks), 0);
   state_ = std::make_unique<State>(std::move(placement), machine, std::move(options), std::move(values),
@@ -390,7 +394,15 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
 
 std::optional<double> Chooser::expected_error() {
   const std::lock_guard lock(state_->mutex);
-  return state_->measured.empty() ? std::nullopt : state_->fitted().error();
+  if (state_->measured == nullptr) return std::nullopt;
+  std::vector<double> errors;
+  for (const CollectiveRow& row : collectives()) {
+    const std::vector<double>& some = state_->fitted(row.collective).errors();
+    errors.insert(errors.end(), some.begin(), some.end());
+  }
+  if (errors.empty()) return std::nullopt;
+  std::ranges::sort(errors);
+  return errors[errors.size() / 2];
 }
 
 }  // namespace colltopo

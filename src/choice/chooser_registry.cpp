@@ -18,7 +18,7 @@ struct Entry {
   Machine machine;
   AlgorithmOptions options;
   CollectiveValues values;
-  std::vector<MeasuredRow> measured;
+  MeasuredRows measured;
   std::shared_ptr<Chooser> chooser;
 };
 
@@ -26,7 +26,7 @@ struct Entry {
 
 std::shared_ptr<Chooser> shared_chooser(Rank ranks, const Placement& placement, const Machine& machine,
                                         const AlgorithmOptions& options, const CollectiveValues& values,
-                                        const std::vector<MeasuredRow>& measured) {
+                                        const MeasuredRows& measured) {
   // Never destroyed: communicators may end after the process's other static objects.
   static auto* const mutex = new std::mutex;
   static auto* const entries = new std::list<Entry>;  // least recently asked for last

@@ -1,74 +1,74 @@
 #include "choice/fits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace colltopo {
 
 namespace {
 
-const double k_most = std::log(8);   // what is off by more was disturbed, or is not what was measured
-const double k_apart = std::log(2);  // from what the collective's algorithms have in common: the rest is noise
+constexpr double k_most = 8;        // what is off by more was disturbed, or is not what was measured
+constexpr double k_apart = 2;       // from what the collective's algorithms have in common: the rest is noise
+constexpr double k_fade = 8;        // octaves beyond the last measured size, after which half of a factor is left
+constexpr std::size_t k_least = 1;  // byte: 0 bytes are as far off as one
 
-double octave_of(std::size_t bytes) { return std::log2(static_cast<double>(std::max<std::size_t>(bytes, 1))); }
+// A logarithm that is linear within an octave.
+double octave_of(std::size_t bytes) {
+  const std::size_t size = std::max(bytes, k_least), power = std::bit_floor(size);
+  return static_cast<double>(std::bit_width(power)) + static_cast<double>(size) / static_cast<double>(power) - 1;
+}
 
-// 0 of nothing.
+// 1 of nothing.
 double median(std::vector<double> values) {
-  if (values.empty()) return 0;
+  if (values.empty()) return 1;
   std::ranges::sort(values);
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
 }  // namespace
 
-Fits::Fits(std::span<const MeasuredRow> rows, const Model& model) {
+Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model& model) {
   for (const MeasuredRow& row : rows) {
-    Fitted fitted{row.collective, row.algorithm, {}};
+    if (row.collective != collective) continue;
+    Fitted fitted{row.algorithm, {}};
     for (const MeasuredRow::Time& time : row.times) {
       const std::optional<double> seconds = model(row, time.bytes);
       if (!seconds || *seconds <= 0) continue;
-      fitted.points.push_back({octave_of(time.bytes), std::clamp(std::log(time.seconds / *seconds), -k_most, k_most)});
+      fitted.points.push_back({octave_of(time.bytes), std::clamp(time.seconds / *seconds, 1 / k_most, k_most)});
+    }
+    for (std::size_t i = 1; i + 1 < fitted.points.size(); ++i) {
+      std::vector<Point> others = fitted.points;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      errors_.push_back(std::abs(between(others, fitted.points[i].octave) / fitted.points[i].factor - 1));
     }
     if (!fitted.points.empty()) rows_.push_back(std::move(fitted));
   }
-  for (const Fitted& row : rows_) {
-    for (std::size_t i = 1; i + 1 < row.points.size(); ++i) {
-      std::vector<Point> others = row.points;
-      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-      errors_.push_back(std::abs(std::exp(between(others, row.points[i].octave) - row.points[i].factor) - 1));
-    }
-  }
-  std::ranges::sort(errors_);
 }
 
-double Fits::factor(Collective collective, const Algorithm* algorithm, std::size_t bytes) const {
-  const double octave = octave_of(bytes), shared = common(collective, octave);
-  for (const Fitted& row : rows_) {
-    if (row.collective != collective || row.algorithm != algorithm) continue;
-    return std::exp(std::clamp(between(row.points, octave), shared - k_apart, shared + k_apart));
-  }
-  return std::exp(shared);
+double Fits::factor(const Algorithm* algorithm, std::size_t bytes) const {
+  const double shared = common(bytes);
+  const auto row = std::ranges::find(rows_, algorithm, &Fitted::algorithm);
+  if (row == rows_.end()) return shared;
+  return std::clamp(between(row->points, octave_of(bytes)), shared / k_apart, shared * k_apart);
+}
+
+double Fits::common(std::size_t bytes) const {
+  std::vector<double> factors;
+  factors.reserve(rows_.size());
+  for (const Fitted& row : rows_) factors.push_back(between(row.points, octave_of(bytes)));
+  return median(std::move(factors));
 }
 
 double Fits::between(std::span<const Point> points, double octave) {
   const auto after = std::ranges::find_if(points, [&](const Point& point) { return point.octave >= octave; });
   if (after == points.begin()) return points.front().factor;
-  if (after == points.end()) return points.back().factor;
+  if (after == points.end()) {
+    const Point& last = points.back();
+    return 1 + (last.factor - 1) * k_fade / (k_fade + octave - last.octave);
+  }
   const Point &low = *(after - 1), &high = *after;
   return low.factor + (high.factor - low.factor) * (octave - low.octave) / (high.octave - low.octave);
-}
-
-double Fits::common(Collective collective, double octave) const {
-  std::vector<double> factors;
-  const bool known = std::ranges::any_of(rows_, [&](const Fitted& row) { return row.collective == collective; });
-  for (const Fitted& row : rows_)
-    if (!known || row.collective == collective) factors.push_back(between(row.points, octave));
-  return median(std::move(factors));
-}
-
-std::optional<double> Fits::error() const {
-  if (errors_.empty()) return std::nullopt;
-  return errors_[errors_.size() / 2];
 }
 
 }  // namespace colltopo

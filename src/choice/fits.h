@@ -1,8 +1,9 @@
-// By how much algorithms take longer than the model says, where calls of them were measured.
+// By how much algorithms of a collective take longer than the model says, where calls of them were measured.
 //
-// At a size that was measured, a price is what was measured; between two of them the factor goes from one to the other
-// as the size does, both by their logarithms: messages that pass at once, are sent before their receive is known or
-// fill a network change it step by step. One that is left out in turn says how far fitted prices are off.
+// At a size that was measured the factor is measured over predicted, between two of them what lies between: messages
+// that pass at once, are sent before their receive is known or fill a network change it step by step. Beyond the last
+// it slowly goes back to 1. A size that is left out in turn says how far fitted prices are off. Nothing but +, -, * and
+// /: ranks on processors of several kinds must come to the same bits.
 #pragma once
 
 #include <functional>
@@ -20,30 +21,29 @@ class Fits {
   /// not serve.
   using Model = std::function<std::optional<double>(const MeasuredRow& row, std::size_t bytes)>;
 
-  Fits(std::span<const MeasuredRow> rows, const Model& model);
+  /// Of the collective's rows; the others are passed over.
+  Fits(Collective collective, std::span<const MeasuredRow> rows, const Model& model);
 
-  /// What a price by the model is to be multiplied by. An algorithm that was not measured is as far off as the median
-  /// of its collective's others; without any, of all.
-  double factor(Collective collective, const Algorithm* algorithm, std::size_t bytes) const;
-  /// Half of the prices at sizes that took no part in the fit are off by less: 0.2 is 20% of what was measured.
-  /// Nothing: no row has three.
-  std::optional<double> error() const;
+  /// What a price by the model is to be multiplied by, at most twice as far from the others' as they have in common. An
+  /// algorithm that was not measured has just that.
+  double factor(const Algorithm* algorithm, std::size_t bytes) const;
+  /// The median of all algorithms; 1 of none.
+  double common(std::size_t bytes) const;
+  /// For each size between two others, by what share of the measured time a factor from those alone would be off.
+  const std::vector<double>& errors() const { return errors_; }
 
  private:
   struct Point {
-    double octave = 0;  // logarithm of the bytes
-    double factor = 1;  // logarithm
+    double octave = 0, factor = 1;
   };
   struct Fitted {
-    Collective collective;
     const Algorithm* algorithm;
     std::vector<Point> points;
   };
   static double between(std::span<const Point> points, double octave);
-  double common(Collective collective, double octave) const;
 
   std::vector<Fitted> rows_;
-  std::vector<double> errors_;  // sorted
+  std::vector<double> errors_;
 };
 
 }  // namespace colltopo

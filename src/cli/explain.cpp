@@ -79,7 +79,7 @@ std::optional<Topology> network_on(const Arguments& arguments, const Settings& s
 struct Known {
   Machine machine;
   std::vector<SourcedConstant> sources = {};
-  std::vector<MeasuredRow> measured = {};
+  MeasuredRows measured = nullptr;
 };
 
 /// The constants of a job with so many ranks on this host.
@@ -190,11 +190,11 @@ RuleQuery query_of(const Arguments& arguments, const Settings& settings, const R
 
 /// What a parameter or rule says; a choice that may not serve the call leaves it to the previous component, as in the
 /// component.
-Candidate told_choice(const Forced& told, Chooser& chooser, const Request& request) {
-  Candidate fallback{nullptr, {}, "fallback", 0, ""};
+Choice told_choice(const Forced& told, Chooser& chooser, const Request& request) {
+  Choice fallback{{nullptr, {}, "fallback", 0, ""}};
   if (told.kind == Forced::Kind::fallback) return fallback;
-  if (told.kind == Forced::Kind::file) return {nullptr, {}, "file:" + told.path, 0, ""};
-  Candidate chosen = chooser.price(*told.algorithm, told.over({}), of_schedules(request));
+  if (told.kind == Forced::Kind::file) return {{nullptr, {}, "file:" + told.path, 0, ""}};
+  Choice chosen = chooser.price(*told.algorithm, told.over({}), of_schedules(request));
   if (chosen.excluded.empty()) return chosen;
   fallback.excluded = fmt::format("{} {}", chosen.algorithm->name, chosen.excluded);
   return fallback;
@@ -228,8 +228,9 @@ std::string times_text(const std::vector<Outcome::Time>& times) {
 Explained explained(const Arguments& arguments, const Settings& settings, const Rules& rules, Chooser& chooser,
                     const DecisionFile& decisions, const Request& request, const std::vector<Candidate>& candidates) {
   const auto told = [&](const Forced& choice, const std::string& source) {
-    const Candidate chosen = told_choice(choice, chooser, request);
-    return Explained{chosen, chosen.excluded.empty() ? source : fmt::format("{}; {}", source, chosen.excluded)};
+    const Choice chosen = told_choice(choice, chooser, request);
+    return Explained{chosen, chosen.excluded.empty() ? source : fmt::format("{}; {}", source, chosen.excluded),
+                     chosen.from, chosen.to};
   };
   const Forced& forced = settings.forced[static_cast<std::size_t>(request.collective)];
   if (forced.kind != Forced::Kind::automatic)
@@ -336,7 +337,7 @@ void run(const Arguments& arguments, const Session& session) {
     Report()
         .add("results", results)
         .add("constants", constants_json(known.sources))
-        .add("measured_algorithms", known.measured.size())
+        .add("measured_algorithms", known.measured == nullptr ? 0 : known.measured->size())
         .add("expected_error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json(nullptr))
         .print(session);
   else

@@ -16,7 +16,7 @@ namespace colltopo::cli {
 namespace {
 
 struct Arguments {
-  std::string output;
+  std::string output, seconds;
 };
 
 void run(const Arguments& arguments, const Session& session) {
@@ -24,6 +24,7 @@ void run(const Arguments& arguments, const Session& session) {
   const auto probe = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "colltopo-probe";
   std::vector<std::string> words = {probe.string()};
   if (!arguments.output.empty()) words.insert(words.end(), {"-o", arguments.output});
+  if (!arguments.seconds.empty()) words.insert(words.end(), {"--seconds", arguments.seconds});
   if (session.json) words.emplace_back("--json");
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
@@ -36,11 +37,13 @@ void run(const Arguments& arguments, const Session& session) {
 }  // namespace
 
 void add_tune(CLI::App& app, Session& session) {
-  CLI::App* command =
-      subcommand(app, session, "tune",
-                 "Under mpirun: measures the constants of the model on the hosts of the job (colltopo-probe)");
+  CLI::App* command = subcommand(
+      app, session, "tune",
+      "Under mpirun: measures the model's constants and algorithms on the hosts of the job (colltopo-probe)");
   const auto arguments = std::make_shared<Arguments>();
   command->add_option("-o,--output", arguments->output, "File to add them to; by default one that jobs find");
+  command->add_option("--seconds", arguments->seconds,
+                      "For measuring algorithms, after the constants; 0: constants only");
   command->callback([arguments, &session] { run(*arguments, session); });
 }
 

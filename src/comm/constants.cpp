@@ -19,7 +19,7 @@
 #include "colltopo/colltopo.h"
 #include "colltopo/error.h"
 #include "colltopo/node_network.h"
-#include "comm/forced.h"
+#include "comm/agreement.h"
 
 namespace colltopo {
 
@@ -48,26 +48,27 @@ bool is_given(const Settings& settings, std::string_view name) {
   return false;
 }
 
+// What a user sets goes before what was measured: a fit would take it back.
+bool sets_prices(const Settings& settings) {
+  return settings.group.size > 0 || settings.values != CollectiveValues{} ||
+         std::ranges::any_of(k_names, [&](const ConstantName& name) { return is_given(settings, name.name); });
+}
+
 bool same_key(const ConstantsRecord& a, const ConstantsRecord& b) {
   return a.hosts == b.hosts && a.ranks_per_host == b.ranks_per_host && a.transport == b.transport &&
          a.version == b.version;
 }
 
-/// Throws Error for what no algorithm's times are.
+/// Names that another version knows are kept: its records stay in the file.
 ConstantsRecord::Times times_from(const Json& json) {
   ConstantsRecord::Times times;
   json.at("collective").get_to(times.collective);
   json.at("algorithm").get_to(times.algorithm);
-  const auto collective = collective_named(times.collective);
-  if (!collective)
-    throw Error(fmt::format("collective {}; must be one that has schedules", in_quotes(times.collective)));
-  if (forced_from("algorithm", *collective, times.algorithm).kind != Forced::Kind::algorithm)
-    throw Error(fmt::format("algorithm {}; must be one of ours", in_quotes(times.algorithm)));
   for (const auto& [bytes, seconds] : json.at("seconds").items()) {
     std::size_t size = 0;
     if (!parse_number(bytes, size) || !seconds.is_number() || !(seconds.get<double>() > 0))
-      throw Error(fmt::format("{} of {} bytes: {}; must be seconds above 0", times.algorithm, in_quotes(bytes),
-                              in_quotes(seconds.dump())));
+      throw Error(fmt::format("{} of {} bytes: {}; must be seconds above 0", in_quotes(times.algorithm),
+                              in_quotes(bytes), in_quotes(seconds.dump())));
     times.seconds[size] = seconds.get<double>();
   }
   return times;
@@ -83,6 +84,8 @@ ConstantsRecord record_from(const Json& json) {
   json.at("alone").get_to(record.alone);
   record.seconds = json.value("seconds", 0.0);
   for (const Json& times : json.value("times", Json::array())) record.times.push_back(times_from(times));
+  record.places = json.value("places", 0LL);
+  record.by_lanes = json.value("by_lanes", false);
   std::ranges::sort(record.hosts);
   for (const auto& [name, value] : record.constants)
     if (!std::isfinite(value) || value <= 0) throw Error(fmt::format("{} is {}; must be above 0", name, value));
@@ -110,6 +113,8 @@ nlohmann::ordered_json json_of(const ConstantsRecord& record) {
           {"constants", record.constants},
           {"alone", record.alone},
           {"times", times},
+          {"places", record.places},
+          {"by_lanes", record.by_lanes},
           {"seconds", record.seconds}};
 }
 
@@ -192,35 +197,64 @@ const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const s
 
 namespace {
 
-// A process reads a file once.
-const std::vector<ConstantsRecord>& known_records(const std::string& path) {
-  static auto* const mutex = new std::mutex;  // communicators may be made on any thread, and end after static objects
-  static auto* const known = new std::map<std::string, std::vector<ConstantsRecord>>;
-  const std::lock_guard lock(*mutex);
-  const auto found = known->find(path);
-  return found != known->end() ? found->second : known->emplace(path, read_constants(path)).first->second;
+std::optional<MeasuredRow> row_named(std::string_view collective, std::string_view algorithm) {
+  const auto of = collective_named(collective);
+  const Algorithm* const found = algorithm_named(algorithm);
+  if (!of || found == nullptr || !serves(*found, *of)) return std::nullopt;
+  return MeasuredRow{*of, found, {}};
 }
 
-}  // namespace
-
-namespace {
-
-/// " times alltoall/tra:radix=4/8/1.2e-05/16384/0.0012 ...": words without spaces.
+/// " times alltoall/tra/8/1.2e-05/16384/0.0012 ...": words without spaces, of algorithms that this version has.
 std::string times_text(const ConstantsRecord& record) {
   std::string text;
   for (const ConstantsRecord::Times& one : record.times) {
+    if (!row_named(one.collective, one.algorithm) || one.seconds.empty()) continue;
     text += fmt::format(" {}/{}", one.collective, one.algorithm);
     for (const auto& [bytes, seconds] : one.seconds) text += fmt::format("/{}/{:.4g}", bytes, seconds);
   }
   return text.empty() ? "" : std::string(k_times) + text;
 }
 
+struct KnownFile {
+  std::vector<ConstantsRecord> records;
+  std::vector<std::string> times;  // [record] text
+};
+
+// A process reads a file once.
+const KnownFile& known_file(const std::string& path) {
+  static auto* const mutex = new std::mutex;  // communicators may be made on any thread, and end after static objects
+  static auto* const known = new std::map<std::string, KnownFile>;
+  const std::lock_guard lock(*mutex);
+  if (const auto found = known->find(path); found != known->end()) return found->second;
+  KnownFile file{read_constants(path), {}};
+  for (const ConstantsRecord& record : file.records) file.times.push_back(times_text(record));
+  return known->emplace(path, std::move(file)).first->second;
+}
+
+MeasuredRows rows_in(const std::string& times) {
+  std::vector<MeasuredRow> rows;
+  std::istringstream words(times);
+  for (std::string word; words >> word;) {
+    const std::vector<std::string> parts = split_at(word, '/');
+    std::optional<MeasuredRow> row = parts.size() < 2 ? std::nullopt : row_named(parts[0], parts[1]);
+    if (!row) continue;
+    for (std::size_t i = 2; i + 1 < parts.size(); i += 2) {
+      MeasuredRow::Time time;
+      if (parse_number(parts[i], time.bytes) && parse_number(parts[i + 1], time.seconds)) row->times.push_back(time);
+    }
+    rows.push_back(*std::move(row));
+  }
+  return rows.empty() ? nullptr : std::make_shared<const std::vector<MeasuredRow>>(std::move(rows));
+}
+
 }  // namespace
+
+long long places_of(std::span<const int> node_of) { return checksum_of(node_of); }
 
 bool has_constants(const Settings& settings) {
   if (settings.constants != "auto") return settings.constants != "off";
   const std::string path = default_constants_path();
-  return !path.empty() && !known_records(path).empty();
+  return !path.empty() && !known_file(path).records.empty();
 }
 
 std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts,
@@ -228,8 +262,8 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
   if (!has_constants(settings)) return "";
   const bool named = settings.constants != "auto";
   const std::string path = named ? settings.constants : default_constants_path();
-  const std::vector<ConstantsRecord>& records = known_records(path);
-  const ConstantsRecord* record = fitting(records, hosts, placement.ranks_per_node());
+  const KnownFile& file = known_file(path);
+  const ConstantsRecord* record = fitting(file.records, hosts, placement.ranks_per_node());
   if (record == nullptr) {
     if (!named) return "";
     throw Error(
@@ -245,9 +279,9 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
     if (const auto found = constants.find(name.name); found != constants.end())
       line += fmt::format("{}={:.6g} ", name.name, found->second);
   line.pop_back();
-  if (record->ranks_per_host == placement.ranks_per_node() &&
-      record->hosts.size() == static_cast<std::size_t>(placement.nodes()))
-    line += times_text(*record);
+  if (record->places == places_of(placement.node_of) && record->by_lanes == settings.own_lanes &&
+      !sets_prices(settings))
+    line += file.times[static_cast<std::size_t>(record - file.records.data())];
   return line + std::string(k_from) + path;
 }
 
@@ -265,7 +299,7 @@ Machine machine_with(const Settings& settings, const std::string& line, const Li
     std::istringstream words(line.substr(k_line.size(), std::min(end, line.find(k_times)) - k_line.size()));
     for (std::string word; words >> word;) {
       const std::size_t equals = word.find('=');
-      measured[word.substr(0, equals)] = std::strtod(word.c_str() + equals + 1, nullptr);
+      parse_number(std::string_view(word).substr(equals + 1), measured[word.substr(0, equals)]);
     }
   }
   for (const ConstantName& name : k_names) {
@@ -285,28 +319,24 @@ Machine machine_with(const Settings& settings, const std::string& line, const Li
   return machine;
 }
 
-std::vector<MeasuredRow> measured_rows(const std::string& line) {
-  std::vector<MeasuredRow> rows;
-  const std::size_t begin = line.find(k_times), end = line.rfind(k_from);
-  if (!is_constants_line(line) || begin >= end) return rows;
-  std::istringstream words(line.substr(begin + k_times.size(), end - begin - k_times.size()));
-  for (std::string word; words >> word;) {
-    const std::vector<std::string> parts = split_at(word, '/');
-    const auto collective = collective_named(parts.front());
-    if (!collective || parts.size() < 4) continue;
-    const Forced named = forced_from(parts.front(), *collective, parts[1]);
-    MeasuredRow row{*collective, named.algorithm, named.values, {}};
-    for (std::size_t i = 2; i + 1 < parts.size(); i += 2)
-      row.times.push_back({std::strtoull(parts[i].c_str(), nullptr, 10), std::strtod(parts[i + 1].c_str(), nullptr)});
-    rows.push_back(std::move(row));
-  }
-  return rows;
+MeasuredRows measured_rows(const std::string& line) {
+  const std::size_t begin = line.find(k_times), end = line.find(k_from);
+  if (!is_constants_line(line) || begin >= end) return nullptr;
+  // The same line comes with every communicator.
+  constexpr std::size_t k_most_known = 16;
+  static auto* const mutex = new std::mutex;
+  static auto* const known = new std::map<std::string, MeasuredRows, std::less<>>;
+  const std::string times = line.substr(begin + k_times.size(), end - begin - k_times.size());
+  const std::lock_guard lock(*mutex);
+  if (const auto found = known->find(times); found != known->end()) return found->second;
+  if (known->size() == k_most_known) known->clear();
+  return known->emplace(times, rows_in(times)).first->second;
 }
 
-std::string error_text(std::span<const MeasuredRow> measured, std::optional<double> error) {
-  if (measured.empty())
+std::string error_text(const MeasuredRows& measured, std::optional<double> error) {
+  if (measured == nullptr)
     return "prices are not fitted: no times of algorithms were measured on ranks that lie like these";
-  const std::string rows = fmt::format("prices are fitted to the measured times of {} algorithms", measured.size());
+  const std::string rows = fmt::format("prices are fitted to the measured times of {} algorithms", measured->size());
   return error ? fmt::format("{}; half of them are expected to be off by less than {:.0f}%", rows, 100 * *error) : rows;
 }
 

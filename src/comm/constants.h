@@ -31,7 +31,7 @@ std::span<const ConstantName> constant_names();
 struct ConstantsRecord {
   /// What one algorithm took with all ranks, by bytes.
   struct Times {
-    std::string collective, algorithm;  // "alltoall", "tra:radix=4"
+    std::string collective, algorithm;  // "alltoall", "tra"
     std::map<std::size_t, double> seconds;
   };
   std::vector<std::string> hosts;  // without domains, sorted
@@ -41,8 +41,10 @@ struct ConstantsRecord {
   /// nodes exchanging with those half of the nodes away.
   std::map<std::string, double> constants;
   std::map<std::string, double> alone;  // the same of one pair of ranks
-  std::vector<Times> times;
-  double seconds = 0;  // that measuring took
+  std::vector<Times> times = {};
+  long long places = 0;   // places_of() the ranks that they were measured on
+  bool by_lanes = false;  // that they were served by
+  double seconds = 0;     // that measuring took
 };
 
 /// As it stands in the file.
@@ -65,10 +67,13 @@ void write_constants(const std::string& path, ConstantsRecord record);
 const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,
                                int ranks_per_host);
 
+/// Which ranks share a node, as one number: [rank] number of its node, in the order in which nodes first come.
+long long places_of(std::span<const int> node_of);
+
 /// Whether there is a file to look into: cheap, for every new communicator asks. Throws Error.
 bool has_constants(const Settings& settings);
 /// The line that tells other ranks what the setting `constants` comes to for these hosts, and what algorithms took if
-/// that was measured on ranks that lie like these; "": nothing is measured. Throws Error.
+/// that was measured on ranks that lie like these and no setting goes before it; "": nothing is measured. Throws Error.
 std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, const Placement& placement);
 /// Whether a line is one of these.
 bool is_constants_line(const std::string& line);
@@ -84,10 +89,10 @@ struct SourcedConstant {
 /// the network says, does.
 Machine machine_with(const Settings& settings, const std::string& line, const LinkConstants& links,
                      std::vector<SourcedConstant>* sources);
-/// The times in a constants_line().
-std::vector<MeasuredRow> measured_rows(const std::string& line);
+/// The times in a constants_line(); of a line that has come before the same ones.
+MeasuredRows measured_rows(const std::string& line);
 /// "prices are fitted to 31 measured algorithms; half of ...", for people.
-std::string error_text(std::span<const MeasuredRow> measured, std::optional<double> error);
+std::string error_text(const MeasuredRows& measured, std::optional<double> error);
 /// "latency_node 0.9 us, ... (measured, FILE); bandwidth_node 8 GB/s (default)".
 std::string text_of(const std::vector<SourcedConstant>& constants);
 

@@ -67,7 +67,7 @@ class SelectorState {
   std::optional<Rules> rules_;
   std::string rules_fingerprint_;  // that they may name
   Machine machine_;                // of the settings, with what was measured
-  std::vector<MeasuredRow> measured_;
+  MeasuredRows measured_;
   std::string kind_;      // of communicator, for decisions
   Decisions decisions_;   // of earlier jobs, earlier communicators and this one
   Decisions remembered_;  // of this one

@@ -129,7 +129,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
   if (rules_) rules_fingerprint_ = filed_.fingerprint();
   chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_, network_of_nodes()}, machine_, options_,
                             settings_.values, measured_);
-  if (!measured_.empty() && voice_.heard(1)) voice_.say(1, error_text(measured_, chooser_->expected_error()));
+  if (measured_ != nullptr && voice_.heard(1)) voice_.say(1, error_text(measured_, chooser_->expected_error()));
   return true;
 }
 

@@ -26,7 +26,8 @@ class Caller {
  public:
   Caller(MPI_Comm comm, const Counters& counters, Collective collective, std::size_t bytes)
       : comm_(comm), counters_(counters), collective_(collective), count_(static_cast<int>(bytes)) {
-    const std::size_t all = bytes * static_cast<std::size_t>(ranks_of(comm));
+    const std::size_t shards = row(collective).counts_shards() ? static_cast<std::size_t>(ranks_of(comm)) : 1;
+    const std::size_t all = bytes * shards;
     in_.assign(all / sizeof(int), 1);
     out_.assign(all / sizeof(int), 0);
   }
@@ -92,9 +93,9 @@ class Caller {
 };
 
 // A communicator on which this algorithm serves its collective.
-class Forced {
+class ServedBy {
  public:
-  Forced(const Contender& contender, const std::string& constants) {
+  ServedBy(const Contender& contender, const std::string& constants) {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
     const std::string key = "coll_topo_" + std::string(name(contender.collective)) + "_algorithm";
@@ -103,9 +104,9 @@ class Forced {
     MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &comm_);
     MPI_Info_free(&info);
   }
-  ~Forced() { MPI_Comm_free(&comm_); }
-  Forced(const Forced&) = delete;
-  Forced& operator=(const Forced&) = delete;
+  ~ServedBy() { MPI_Comm_free(&comm_); }
+  ServedBy(const ServedBy&) = delete;
+  ServedBy& operator=(const ServedBy&) = delete;
   MPI_Comm get() const { return comm_; }
 
  private:
@@ -133,10 +134,10 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
     double taken = MPI_Wtime() - start;
     MPI_Bcast(&taken, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (taken > seconds) break;
-    const Forced forced(contender, constants);
+    const ServedBy served(contender, constants);
     ConstantsRecord::Times times{std::string(name(contender.collective)), contender.algorithm, {}};
     for (const std::size_t bytes : sizes_of(contender.collective, ranks_of(MPI_COMM_WORLD))) {
-      Caller caller(forced.get(), counters, contender.collective, bytes);
+      Caller caller(served.get(), counters, contender.collective, bytes);
       const double seconds_of_call = usual_seconds(caller);
       if (!caller.was_served()) break;
       times.seconds[bytes] = seconds_of_call;

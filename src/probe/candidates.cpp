@@ -47,29 +47,31 @@ Placement placement_of(const Places& places, const Settings& settings) {
   return placement;
 }
 
-Machine machine_of(const Settings& settings, const ConstantsRecord& record) {
-  Machine machine = settings.machine;
-  for (const ConstantName& name : constant_names())
-    if (const auto found = record.constants.find(name.name); found != record.constants.end())
-      machine.*name.field = found->second;
-  return machine;
+// As jobs will have it.
+Machine machine_of(const Places& places, Settings settings, const std::string& constants) {
+  settings.constants = constants;
+  const std::string line = constants_line(settings, places.hosts, Placement{places.node_of, {}});
+  const LinkConstants links = settings.topology.empty() ? LinkConstants{} : machine_links(settings.topology);
+  return machine_with(settings, line, links, nullptr);
 }
 
 }  // namespace
 
 std::vector<std::size_t> sizes_of(Collective collective, int ranks) {
   const std::size_t share = std::bit_floor(k_together / static_cast<std::size_t>(ranks));
-  const std::size_t large = row(collective).counts_shards() ? std::clamp<std::size_t>(share, 512, k_large) : k_large;
+  const std::size_t large = row(collective).counts_shards() ? std::clamp<std::size_t>(share, 4096, k_large) : k_large;
   const int octaves = static_cast<int>(std::bit_width(large / k_small)) - 1;
   return {k_small, k_small << (octaves + 1) / 2, large};
 }
 
-std::vector<Contender> contenders(const Places& places, const ConstantsRecord& record) {
+Contenders contenders(const Places& places, const std::string& constants) {
   const Settings settings = settings_of_environment();
   AlgorithmOptions options;
   if (settings.group.size > 0) options.values.set("group", settings.group.size);
-  Chooser chooser(places.ranks, placement_of(places, settings), machine_of(settings, record), options, settings.values);
-  std::vector<Contender> all;
+  Chooser chooser(places.ranks, placement_of(places, settings), machine_of(places, settings, constants), options,
+                  settings.values);
+  Contenders all;
+  all.by_lanes = settings.own_lanes;
   std::array<std::set<const Algorithm*>, k_collectives> known;
   for (std::size_t place = 0; place < k_most; ++place) {
     for (int i = 0; i < k_collectives; ++i) {
@@ -81,7 +83,7 @@ std::vector<Contender> contenders(const Places& places, const ConstantsRecord& r
         const std::vector<Candidate> leading = chooser.leading(request, place + 1);
         auto& met = known[static_cast<std::size_t>(i)];
         if (met.size() == k_most || leading.size() <= place || !met.insert(leading[place].algorithm).second) continue;
-        all.push_back({request.collective, std::string(leading[place].algorithm->name)});
+        all.list.push_back({request.collective, std::string(leading[place].algorithm->name)});
       }
     }
   }

@@ -18,8 +18,13 @@ struct Contender {
 /// Sizes at which they are measured, ascending: a message, one of middling size, one whose bytes count.
 std::vector<std::size_t> sizes_of(Collective collective, int ranks);
 
-/// The likeliest of every collective first. The settings are those of this process's environment, as mpirun passes them
-/// on. Throws Error, as for a topology that cannot be read.
-std::vector<Contender> contenders(const Places& places, const ConstantsRecord& record);
+struct Contenders {
+  std::vector<Contender> list;  // the likeliest of every collective first
+  bool by_lanes = false;        // messages of the component go by lanes of its own
+};
+
+/// With the constants of this file, and the settings of this process's environment, as mpirun passes them on. Throws
+/// Error, as for a topology that cannot be read.
+Contenders contenders(const Places& places, const std::string& constants);
 
 }  // namespace colltopo::probe

@@ -1,5 +1,5 @@
-// What MPI_T says about this process: the performance variables and parameters of coll/topo. Both programs use it to
-// report what really ran instead of what was asked for.
+// What MPI_T says about this process: the performance variables and parameters of coll/topo. Benchmarks and the probe
+// use it to report what really ran instead of what was asked for.
 #pragma once
 
 #include <mpi.h>

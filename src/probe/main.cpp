@@ -30,6 +30,7 @@ void print(const ConstantsRecord& record, const std::string& why_no_times, const
   if (json) {
     nlohmann::ordered_json all = json_of(record);
     all["file"] = path;
+    if (!why_no_times.empty()) all["why_no_times"] = why_no_times;
     std::cout << all.dump(1) << '\n';
     return;
   }
@@ -64,37 +65,38 @@ std::string told_by_rank_0(std::string text) {
 // A record of constants for the component to read while algorithms are measured; gone with this. Rank 0's.
 class ScratchRecord {
  public:
-  explicit ScratchRecord(const ConstantsRecord& record)
-      : path_(std::filesystem::temp_directory_path() / fmt::format("colltopo-probe.{}.json", getpid())) {
-    std::filesystem::remove(path_);
-    write_constants(path_, record);
+  explicit ScratchRecord(const ConstantsRecord& record) {
+    std::string folder = (std::filesystem::temp_directory_path() / "colltopo-probe.XXXXXX").string();
+    if (mkdtemp(folder.data()) == nullptr) throw Error(fmt::format("{}: cannot be made", folder));
+    folder_ = folder;
+    write_constants(path(), record);
   }
   ~ScratchRecord() {
     std::error_code ignored;
-    std::filesystem::remove(path_, ignored);
+    std::filesystem::remove_all(folder_, ignored);
   }
   ScratchRecord(const ScratchRecord&) = delete;
   ScratchRecord& operator=(const ScratchRecord&) = delete;
-  std::string path() const { return path_.string(); }
+  std::string path() const { return (folder_ / "constants.json").string(); }
 
  private:
-  std::filesystem::path path_;
+  std::filesystem::path folder_;
 };
 
-// Of what the model finds best with these constants. Nothing, and why, where no component serves.
-std::vector<ConstantsRecord::Times> measured_times(const probe::Places& places, const ConstantsRecord& record,
-                                                   double seconds, std::string* why) {
+// Adds the times of what the model finds best with the record's constants. `why`: what kept it from that.
+void measure_algorithms(const probe::Places& places, double seconds, ConstantsRecord& record, std::string& why) {
   std::string text;
   std::optional<ScratchRecord> scratch;
   if (places.rank == 0 && places.ranks > 1) {
     try {
       if (!has_parameter("coll_topo_priority")) throw Error("coll/topo is not loaded in this job");
-      for (const probe::Contender& one : probe::contenders(places, record))
-        text += fmt::format("{} {}\n", name(one.collective), one.algorithm);
       scratch.emplace(record);
+      const probe::Contenders all = probe::contenders(places, scratch->path());
+      record.by_lanes = all.by_lanes;
+      for (const probe::Contender& one : all.list) text += fmt::format("{} {}\n", name(one.collective), one.algorithm);
     } catch (const std::exception& error) {
       text.clear();
-      *why = error.what();
+      why = error.what();
     }
   }
   std::istringstream lines(told_by_rank_0(text));
@@ -102,10 +104,10 @@ std::vector<ConstantsRecord::Times> measured_times(const probe::Places& places, 
   std::vector<probe::Contender> all;
   for (std::string collective, algorithm; lines >> collective >> algorithm;)
     all.push_back({*collective_named(collective), algorithm});
-  std::vector<ConstantsRecord::Times> times = probe::measure(all, constants, seconds);
-  if (times.empty() && why->empty() && !all.empty())
-    *why = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
-  return times;
+  record.times = probe::measure(all, constants, seconds);
+  record.places = places_of(places.node_of);
+  if (record.times.empty() && why.empty() && !all.empty())
+    why = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
 }
 
 int run(std::string path, double seconds, bool json) {
@@ -113,9 +115,9 @@ int run(std::string path, double seconds, bool json) {
   const double start = MPI_Wtime();
   const probe::Measurements found = probe::measure(places);
   ConstantsRecord record{
-      places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded, found.alone, {}};
+      places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded, found.alone};
   std::string why_no_times;
-  if (seconds > 0) record.times = measured_times(places, record, seconds, &why_no_times);
+  if (seconds > 0) measure_algorithms(places, seconds, record, why_no_times);
   if (places.rank != 0) return 0;
   record.seconds = MPI_Wtime() - start;
   try {

@@ -44,7 +44,7 @@ class Addresses {
   int first_ = -1, second_ = -1;
 };
 
-std::string in_quotes(const std::string& name) {
+std::string for_shell(const std::string& name) {
   std::string text = "'";
   for (const char c : name) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
@@ -82,7 +82,7 @@ class Script {
   }
 
   void node_case(NodeId node) {
-    fmt::print(out_, "{})\n  ip -batch - <<'ROUTES'\n", in_quotes(topology_.node_name(node)));
+    fmt::print(out_, "{})\n  ip -batch - <<'ROUTES'\n", for_shell(topology_.node_name(node)));
     for (std::int32_t plane = 0; plane < tables_.planes(); ++plane)
       for (NodeId target = 0; target < tables_.hosts(); ++target)
         if (const LinkId link = tables_.link(plane, node, target); link >= 0 && node != target)

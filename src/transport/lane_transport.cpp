@@ -54,9 +54,12 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
 // must do, and they move on what it has not been enough for, on the lanes that they use.
 LaneTransport::~LaneTransport() {
   lingering().remove(*this);
-  const bool alone = operations_->load(std::memory_order_acquire) <= 0;
-  const auto end = Clock::now() + (alone ? k_flush_patience : k_flush_patience_beside);
-  while ((lingers_ || !lingering_.is_over()) && Clock::now() < end && !owes_nothing()) lent_.progress();
+  const auto begin = Clock::now();
+  const auto is_patient = [&] {
+    const bool alone = operations_->load(std::memory_order_acquire) <= 0;
+    return Clock::now() - begin < (alone ? k_flush_patience : k_flush_patience_beside);
+  };
+  while ((lingers_ || !lingering_.is_over()) && is_patient() && !owes_nothing()) lent_.progress();
   abandon(wiring_);
   abandon(settling_);
   abandon(lingering_);

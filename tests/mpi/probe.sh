@@ -6,7 +6,7 @@ build=$1
 export XDG_CACHE_HOME=$scratch/cache
 file=$XDG_CACHE_HOME/colltopo/constants.json
 
-output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" --json 2>&1) || fail "the probe: $output"
+output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" --seconds 30 --json 2>&1) || fail "the probe: $output"
 printf '%s' "$output" | python3 -c '
 import json, sys
 found = json.load(sys.stdin)
@@ -43,7 +43,7 @@ output=$(run "constants=$scratch/broken.json") || fail "a broken file ends the j
 printf '%s\n' "$output" | grep -q "broken.json: no file of constants" || fail "broken, but no word: $output"
 
 # A second measurement takes the place of the first; another number of ranks stands beside it.
-timeout 60 mpirun -np 4 "$build/bin/colltopo" tune >"$scratch/tune" 2>&1 || fail "tune: $(cat "$scratch/tune")"
+timeout 60 mpirun -np 4 "$build/bin/colltopo" tune --seconds 30 >"$scratch/tune" 2>&1 || fail "tune: $(cat "$scratch/tune")"
 timeout 60 mpirun -np 2 "$build/bin/colltopo-probe" >/dev/null 2>&1 || fail "the probe on 2 ranks"
 python3 -c '
 import json, sys
