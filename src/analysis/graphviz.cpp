@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "analysis/layout_topology.h"
+#include "base/lines.h"
 
 namespace colltopo::drawing {
 
@@ -42,13 +43,6 @@ class TemporaryFile {
   std::string path_;
   bool written_ = false;
 };
-
-/// In single quotes for the shell.
-std::string for_shell(const std::string& text) {
-  std::string result = "'";
-  for (const char letter : text) result += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-  return result + "'";
-}
 
 std::string undirected_graph(const Topology& topology) {
   std::string graph = "strict graph {\n  start=1; overlap=scale; node [shape=circle, width=0.6, fixedsize=true];\n";

@@ -25,6 +25,12 @@ std::string in_quotes(std::string_view text) {
   return fmt::format("'{}{}'", shown, text.size() > k_most ? "..." : "");
 }
 
+std::string for_shell(std::string_view text) {
+  std::string quoted = "'";
+  for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(k_blank);
   if (first == std::string_view::npos) return {};

@@ -14,6 +14,8 @@ namespace colltopo {
 Error error_at(const std::string& file, std::int64_t line, std::string_view what);
 /// What others wrote, in quotes, short and plain enough for a message.
 std::string in_quotes(std::string_view text);
+/// One word of a line for the shell.
+std::string for_shell(std::string_view text);
 
 std::string_view trimmed(std::string_view text);
 std::string lower_case(std::string_view text);

@@ -165,6 +165,13 @@ void write_constants(const std::string& path, ConstantsRecord record) {
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   std::ranges::sort(record.hosts);
   std::vector<ConstantsRecord> records = read_constants(path);
+  const auto before =
+      std::ranges::find_if(records, [&](const ConstantsRecord& other) { return same_key(other, record); });
+  if (before != records.end() && record.times.empty()) {
+    record.times = before->times;
+    record.places = before->places;
+    record.by_lanes = before->by_lanes;
+  }
   std::erase_if(records, [&](const ConstantsRecord& other) { return same_key(other, record); });
   records.insert(records.begin(), std::move(record));
   Json list = Json::array();

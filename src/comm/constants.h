@@ -59,7 +59,8 @@ std::string without_domain(std::string host);
 
 /// Throws Error: "FILE: fact, expectation". A file that does not exist has no records.
 std::vector<ConstantsRecord> read_constants(const std::string& path);
-/// In place of the record of the same hosts, ranks per host, transport and version. Throws Error.
+/// In place of the record of the same hosts, ranks per host, transport and version, whose times stay where this one has
+/// none. Throws Error.
 void write_constants(const std::string& path, ConstantsRecord record);
 
 /// Whose measurements fit: made with this version and transport, on hosts that have these among them; of several the

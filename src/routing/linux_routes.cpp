@@ -7,6 +7,7 @@
 
 #include <fmt/ostream.h>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "colltopo/forwarding.h"
 
@@ -43,12 +44,6 @@ class Addresses {
   std::string network_;
   int first_ = -1, second_ = -1;
 };
-
-std::string for_shell(const std::string& name) {
-  std::string text = "'";
-  for (const char c : name) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 class Script {
  public:

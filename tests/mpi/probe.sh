@@ -62,6 +62,9 @@ printf '%s' "$output" | grep -q "prices are not fitted" || fail "fitted to what 
 # Without time, or without the component, constants alone.
 output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" -o "$scratch/alone.json" --seconds 0 --json 2>&1) || fail "no seconds: $output"
 printf '%s' "$output" | python3 -c 'import json, sys; assert json.load(sys.stdin)["times"] == []' || fail "measured without time: $output"
+cp "$file" "$scratch/kept.json"
+timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" -o "$scratch/kept.json" --seconds 0 >/dev/null 2>&1 || fail "constants again"
+grep -q '"algorithm"' "$scratch/kept.json" || fail "times are lost when constants are measured again"
 output=$(timeout 60 mpirun -np 4 --mca coll ^topo "$build/bin/colltopo-probe" -o "$scratch/alone.json" 2>&1) || fail "without the component: $output"
 printf '%s\n' "$output" | grep -q "no algorithm was measured: coll/topo" || fail "no word of what is missing: $output"
 output=$(timeout 60 mpirun -np 4 --mca coll_topo_priority -1 "$build/bin/colltopo-probe" -o "$scratch/alone.json" 2>&1) || fail "priority -1: $output"
