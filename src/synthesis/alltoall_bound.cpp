@@ -78,7 +78,7 @@ FlowSolution solve(const FlowInstance& instance, SynthesisOptions options) {
   const double pairs = static_cast<double>(instance.sources.size()) * (instance.topology->hosts() - 1);
   const std::size_t classes = instance.class_capacity.size();
   if (pairs <= k_small_pairs && classes <= k_small_classes) options.gap = std::min(options.gap, k_fine_gap);
-  return near_optimal_flow(instance, options, k_start_gap);
+  return near_optimal_flow(instance, options, k_start_gap, Answer::loads);
 }
 
 }  // namespace
@@ -95,7 +95,7 @@ FlowBound alltoall_bound(const Topology& topology, const SynthesisOptions& optio
   own.team = nullptr;
   if (options.symmetry) own.start = nullptr;  // it is a routing of all hosts, not of the representatives
   const FlowSolution solution = solve(instance, own);
-  return bound_of(instance, class_loads(instance, solution.routing), solution.class_lengths, options.threads);
+  return bound_of(instance, solution.loads, solution.class_lengths, options.threads);
 }
 
 double time_lower_bound(const Topology& topology, const Demand& demand, std::span<const double> lengths, int threads) {
@@ -110,8 +110,8 @@ FlowBound alltoallv_bound(const Topology& topology, const Demand& demand, const 
   const FlowInstance instance = whole_instance(topology, &demand);
   SynthesisOptions own = options;
   own.team = nullptr;
-  const FlowSolution solution = near_optimal_flow(instance, own, k_start_gap);
-  return bound_of(instance, class_loads(instance, solution.routing), solution.class_lengths, options.threads);
+  const FlowSolution solution = near_optimal_flow(instance, own, k_start_gap, Answer::loads);
+  return bound_of(instance, solution.loads, solution.class_lengths, options.threads);
 }
 
 }  // namespace colltopo

@@ -6,7 +6,8 @@
 
 namespace colltopo::synthesis {
 
-FlowSolution near_optimal_flow(const FlowInstance& instance, const SynthesisOptions& options, double start_gap) {
+FlowSolution near_optimal_flow(const FlowInstance& instance, const SynthesisOptions& options, double start_gap,
+                               Answer answer) {
   constexpr double k_coarse_gap = 1e-4;
   constexpr std::size_t k_most_classes = 12000;
   const Deadline deadline(options.seconds);
@@ -14,7 +15,7 @@ FlowSolution near_optimal_flow(const FlowInstance& instance, const SynthesisOpti
       instance.traffic == nullptr && options.gap < k_coarse_gap && instance.class_capacity.size() <= k_most_classes;
   SynthesisOptions own = options;
   if (refine) own.gap = start_gap;
-  FlowSolution solution = path_gauss_seidel(instance, own);
+  FlowSolution solution = path_gauss_seidel(instance, own, refine ? Answer::routing : answer);
   if (options.team != nullptr) options.team->leave();
   if (options.team != nullptr && options.team->rank() != 0) return solution;
   own.gap = options.gap;

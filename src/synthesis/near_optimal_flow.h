@@ -9,6 +9,7 @@ namespace colltopo::synthesis {
 /// come to `start_gap`. Instances of more than 12,000 classes stay with the sweeps (1.2 GB for its matrix), and so do
 /// those with demands of their own. A team shares the sweeps and is left after them; what rank 0 alone goes on with,
 /// the others do not see.
-FlowSolution near_optimal_flow(const FlowInstance& instance, const SynthesisOptions& options, double start_gap);
+FlowSolution near_optimal_flow(const FlowInstance& instance, const SynthesisOptions& options, double start_gap,
+                               Answer answer = Answer::routing);
 
 }  // namespace colltopo::synthesis

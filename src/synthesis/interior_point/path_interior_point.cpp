@@ -268,8 +268,9 @@ FlowSolution InteriorPoint::solution() const {
       solution.routing.add(instance_.sources[columns_.source_of(pair)], columns_.target_of(pair),
                            best_flow_[at(used[j])] / sum, columns_.links(used[j]));
   }
-  const std::vector<double> loads = class_loads(instance_, solution.routing);
-  for (std::size_t c = 0; c < loads.size(); ++c) solution.time = std::max(solution.time, loads[c] / capacity()[c]);
+  solution.loads = class_loads(instance_, solution.routing);
+  for (std::size_t c = 0; c < solution.loads.size(); ++c)
+    solution.time = std::max(solution.time, solution.loads[c] / capacity()[c]);
   solution.time_lower = best_lower_;
   solution.class_lengths = best_lengths_;
   return solution;

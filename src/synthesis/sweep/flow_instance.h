@@ -44,9 +44,13 @@ FlowInstance orbit_instance(const Topology& topology);
 /// [link] the length of its class.
 std::vector<double> link_lengths(const FlowInstance& instance, const std::vector<double>& class_lengths);
 
+/// What a solver is asked for: a routing of many pairs takes memory and time.
+enum class Answer { routing, loads };
+
 /// A flow of an instance and the proof of how good it is.
 struct FlowSolution {
   Routing routing;                        // from the instance's sources alone, to every other host that has demand
+  std::vector<double> loads;              // [class]
   std::vector<double> class_lengths;      // [class] length of each of its links
   double time = 0;                        // largest load over capacity of a class: an upper bound on the optimum
   double time_lower = 0;                  // by class_lengths

@@ -22,6 +22,16 @@ constexpr double k_worth_adding = 1e-4;
 // An unused path stays while it is no longer than the shortest by this part.
 constexpr double k_worth_keeping = 0.02;
 
+// Shares this small are left by rounding; the pair's other paths take them over.
+constexpr double k_dust = 1e-9;
+
+double weight_in_use(const PathPool& pool, NodeId target) {
+  double sum = 0;
+  for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
+    if (pool.weight(path) > k_dust) sum += pool.weight(path);
+  return sum;
+}
+
 /// Whether the links lead from source to target in this topology.
 bool leads(const Topology& topology, const WeightedPath& path) {
   NodeId at = path.source;
@@ -79,7 +89,7 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
     for (std::size_t first = 0; first < most_turns_; first += copies_.size()) {
       const std::size_t count = std::min(copies_.size(), turns_.size() - std::min(first, turns_.size()));
       for (std::size_t i = worker; i < count; i += workers) {
-        copies_[i].copy_state(potential_, companions_);
+        copies_[i].restart_from(potential_, companions_);
         try {
           visit(turns_[first + i], desks_[worker], copies_[i]);
         } catch (...) {
@@ -88,7 +98,7 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
         }
       }
       together.arrive_and_wait();
-      potential_.changes(std::span(copies_).first(count), begin, end, changes_);
+      LinkPotential::changes(std::span(copies_).first(count), begin, end, changes_);
       if (team_ != nullptr) {
         together.arrive_and_wait();
         if (worker == 0) team_->sum(changes_);
@@ -175,6 +185,7 @@ double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_l
                              LinkPotential& potential) {
   PathPool& pool = pools_[source];
   grow(source, class_lengths.empty() ? potential.lengths() : class_lengths, desk);
+  if (!class_lengths.empty()) desk.tree.measure(potential.lengths());
   desk.fresh.clear();
   double distances = 0;
   for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
@@ -194,11 +205,12 @@ double FlowSweep::renew_pool(std::size_t source, std::span<const double> class_l
         shortest = std::min(shortest, length);
       }
     const double reach = std::min(distance, shortest);
+    const double by_tree = class_lengths.empty() ? distance : desk.tree.measured(target);
     if (desk.candidates.empty()) {
       const std::span<const LinkId> links = desk.tree.path(target);
       desk.step.put(links, demand, potential);
       desk.candidates.push_back({links, 1, distance});
-    } else if (distance < shortest * (1 - k_worth_adding) || !class_lengths.empty()) {
+    } else if (by_tree < shortest * (1 - k_worth_adding)) {
       const std::span<const LinkId> links = desk.tree.path(target);
       const double length = desk.step.length(links, potential);
       if (length < shortest * (1 - k_worth_adding)) desk.candidates.push_back({links, 0, length});
@@ -285,30 +297,51 @@ void FlowSweep::gather_pools() {
   }
 }
 
-FlowSolution FlowSweep::solution(double time_lower, std::vector<double> class_lengths) {
-  FlowSolution solution{routing(), std::move(class_lengths), 0, time_lower};
-  const std::vector<double> loads = class_loads(instance_, solution.routing);
-  for (std::size_t e = 0; e < loads.size(); ++e)
-    solution.time = std::max(solution.time, loads[e] / instance_.class_capacity[e]);
-  solution.time = sum_over(team_, solution.time);  // rank 0 alone has the routing
+FlowSolution FlowSweep::solution(double time_lower, std::vector<double> class_lengths, Answer answer) {
+  FlowSolution solution{{}, loads_of_pools(), std::move(class_lengths), 0, time_lower};
+  if (team_ != nullptr) team_->sum(solution.loads);
+  for (std::size_t e = 0; e < solution.loads.size(); ++e)
+    solution.time = std::max(solution.time, solution.loads[e] / instance_.class_capacity[e]);
   std::uint64_t trees = 0;
   for (const Desk& desk : desks_) trees += desk.trees;
   solution.trees = counts_by_member(team_, trees);
+  if (answer == Answer::routing) solution.routing = routing();
   return solution;
+}
+
+std::vector<double> FlowSweep::loads_of_pools() const {
+  constexpr std::size_t k_slices = 16;  // of the sources: sums that are the same for any number of threads
+  std::vector<std::vector<double>> slices(k_slices, std::vector<double>(changes_.size(), 0));
+  for_each_index(k_slices, static_cast<int>(desks_.size()), [&](std::size_t slice, unsigned) {
+    for (std::size_t source = slice; source < pools_.size(); source += k_slices) {
+      const PathPool& pool = pools_[source];
+      for (NodeId target = 0; target < static_cast<NodeId>(pool.targets()); ++target) {
+        const double demand = instance_.demand(source, target), sum = weight_in_use(pool, target);
+        for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path) {
+          if (pool.weight(path) <= k_dust) continue;
+          for (const LinkId link : pool.links(path))
+            slices[slice][static_cast<std::size_t>(instance_.link_class[static_cast<std::size_t>(link)])] +=
+                pool.weight(path) / sum * demand;
+        }
+      }
+    }
+  });
+  for (std::size_t slice = 1; slice < k_slices; ++slice)
+    std::transform(slices[0].begin(), slices[0].end(), slices[slice].begin(), slices[0].begin(), std::plus<>());
+  return slices[0];
 }
 
 Routing FlowSweep::routing() {
   if (team_ != nullptr) gather_pools();
   if (team_ != nullptr && team_->rank() != 0) return Routing(instance_.topology->hosts());
-  // Shares this small are left by rounding; the pair's other paths take them over.
-  constexpr double k_dust = 1e-9;
   Routing routing(instance_.topology->hosts());
+  std::size_t paths = 0, links = 0;
+  for (const PathPool& pool : pools_) paths += pool.paths(), links += pool.links();
+  routing.reserve(paths, links);
   for (std::size_t source = 0; source < pools_.size(); ++source) {
     const PathPool& pool = pools_[source];
     for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
-      double sum = 0;
-      for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
-        if (pool.weight(path) > k_dust) sum += pool.weight(path);
+      const double sum = weight_in_use(pool, target);
       for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
         if (pool.weight(path) > k_dust)
           routing.add(instance_.sources[source], target, pool.weight(path) / sum, pool.links(path));

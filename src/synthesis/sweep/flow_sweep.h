@@ -42,7 +42,7 @@ class FlowSweep {
   /// Pools as a routing: on rank 0 of a team, which gets the pools of the others; the others get nothing.
   Routing routing();
   /// What the flow in hand comes to, with the lengths that prove the bound.
-  FlowSolution solution(double time_lower, std::vector<double> class_lengths);
+  FlowSolution solution(double time_lower, std::vector<double> class_lengths, Answer answer);
 
  private:
   struct Desk {  // what a thread works with
@@ -61,6 +61,7 @@ class FlowSweep {
   void balance_pool(std::size_t source, Desk& desk, LinkPotential& potential);
 
   void gather_pools();
+  std::vector<double> loads_of_pools() const;
 
   const FlowInstance& instance_;
   Team* team_;

@@ -60,6 +60,7 @@ void LinkPotential::set_priors(std::span<const double> lengths) {
 void LinkPotential::set(double beta, double time) {
   beta_ = beta;
   time_ = time;
+  ++rates_set_;
   double largest = -INFINITY;
   for (std::size_t e = 0; e < load_.size(); ++e) {
     rate_[e] = beta / (capacity_[e] * time);
@@ -88,21 +89,19 @@ void LinkPotential::add(std::size_t e, double amount) {
   length_[e] *= near_exp(std::clamp(amount * rate_[e], -1.0, 1.0));
 }
 
-void LinkPotential::copy_state(const LinkPotential& master, double companions) {
-  load_ = master.load_;
+void LinkPotential::restart_from(const LinkPotential& master, double companions) {
+  std::fill(load_.begin(), load_.end(), 0);
   length_ = master.length_;
-  rate_ = master.rate_;
-  if (companions != 1)
-    for (double& rate : rate_) rate *= companions;
+  if (rates_taken_ == master.rates_set_) return;
+  rates_taken_ = master.rates_set_;
+  for (std::size_t e = 0; e < rate_.size(); ++e) rate_[e] = master.rate_[e] * companions;
 }
 
 void LinkPotential::changes(std::span<const LinkPotential> copies, std::size_t first, std::size_t last,
-                            std::span<double> changes) const {
-  for (std::size_t e = first; e < last; ++e) {
-    double more = 0;
-    for (const LinkPotential& copy : copies) more += copy.load_[e] - load_[e];
-    changes[e] = more;
-  }
+                            std::span<double> changes) {
+  for (std::size_t e = first; e < last; ++e) changes[e] = 0;
+  for (const LinkPotential& copy : copies)
+    for (std::size_t e = first; e < last; ++e) changes[e] += copy.load_[e];
 }
 
 void LinkPotential::apply(std::span<const double> changes, std::size_t first, std::size_t last) {

@@ -5,6 +5,7 @@
 // method of multipliers), leads to the smallest largest load; the lengths lead to the dual optimum that proves it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -44,11 +45,12 @@ class LinkPotential {
   /// beta / (capacity * time): the growth of the logarithm of the length with the load.
   double rate(std::size_t e) const { return rate_[e]; }
 
-  /// Loads and lengths of `master`, and its rates times `companions`: lengths follow as if so many did alike.
-  void copy_state(const LinkPotential& master, double companions);
-  /// The load that classes [first, last) have got in all of `copies` together since those took this state.
-  void changes(std::span<const LinkPotential> copies, std::size_t first, std::size_t last,
-               std::span<double> changes) const;
+  /// Lengths of `master` and no loads; rates are master's times `companions`: lengths follow as if so many did alike.
+  /// The same master and companions at every call.
+  void restart_from(const LinkPotential& master, double companions);
+  /// The load that classes [first, last) have got in all of `copies` together since those were restarted.
+  static void changes(std::span<const LinkPotential> copies, std::size_t first, std::size_t last,
+                      std::span<double> changes);
   /// Adds changes to classes [first, last), as add() does.
   void apply(std::span<const double> changes, std::size_t first, std::size_t last);
 
@@ -56,6 +58,8 @@ class LinkPotential {
   std::vector<double> capacity_, log_prior_, load_, length_, rate_;  // [class]
   double beta_ = 1;
   double time_ = 1;
+  std::uint64_t rates_set_ = 0;    // how often
+  std::uint64_t rates_taken_ = 0;  // of a copy: its master's rates_set_ when it took them
 };
 
 }  // namespace colltopo::synthesis

@@ -44,7 +44,7 @@ class Mending {
       if (!move_overload()) break;
       if (options_.progress) options_.progress({.time = time(), .time_lower = time_lower_, .lengths = {}});
     }
-    return flow_.solution(time_lower_, std::move(lengths_));
+    return flow_.solution(time_lower_, std::move(lengths_), Answer::routing);
   }
 
  private:

@@ -14,21 +14,21 @@ namespace colltopo::synthesis {
 namespace {
 
 constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
-constexpr int k_pool_sweeps = 2;         // before the sweep of a fine round that finds new paths
+constexpr int k_pool_sweeps = 3;         // before the sweep of a fine round that finds new paths
 
 class Rounds {
  public:
   Rounds(const FlowInstance& instance, const SynthesisOptions& options)
       : options_(options), control_(options), flow_(instance, options) {}
 
-  FlowSolution run() {
+  FlowSolution run(Answer answer) {
     begin();
     do {
-      const bool fits = control_.fine() ? fine_round() : coarse_round();
+      fits_ = control_.fine() ? fine_round() : coarse_round();
       if (options_.progress) options_.progress({.time = time_, .time_lower = time_lower_, .lengths = {}});
-      control_.sharpen(potential(), gap(), fits);
+      control_.sharpen(potential(), gap(), fits_);
     } while (!control_.ended(gap(), gap() <= options_.gap));
-    return flow_.solution(time_lower_, std::move(class_lengths_));
+    return flow_.solution(time_lower_, std::move(class_lengths_), answer);
   }
 
  private:
@@ -71,11 +71,17 @@ class Rounds {
     return RoundControl::fits(time_, mean, lower);
   }
 
-  /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these.
+  /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these. A potential
+  /// that has just become sharper needs new paths at once: pools alone would follow it to lengths that prove nothing.
   bool fine_round() {
-    for (int i = 0; i < k_pool_sweeps; ++i) {
+    for (int i = fits_ ? -1 : 0; i < k_pool_sweeps; ++i) {
       potential().set(control_.beta(), potential().largest());
-      flow_.sweep_pools();
+      if (i < 0)
+        flow_.sweep_with_new_paths({});
+      else
+        flow_.sweep_pools();
+      time_ = potential().largest();
+      if (gap() <= options_.gap) return false;  // by the lengths in hand
     }
     potential().set(control_.beta(), potential().largest());
     const std::vector<double> lengths(potential().lengths().begin(), potential().lengths().end());
@@ -95,16 +101,17 @@ class Rounds {
   const SynthesisOptions& options_;
   RoundControl control_;
   FlowSweep flow_;
-  double time_ = 0;  // of the flow in hand
+  bool fits_ = false;  // the flow of the last round, its potential
+  double time_ = 0;    // of the flow in hand
   double time_lower_ = 0;
   std::vector<double> class_lengths_;  // that prove it
 };
 
 }  // namespace
 
-FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOptions& options) {
+FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOptions& options, Answer answer) {
   require_all_pairs(*instance.topology);
-  return Rounds(instance, options).run();
+  return Rounds(instance, options).run(answer);
 }
 
 }  // namespace colltopo::synthesis

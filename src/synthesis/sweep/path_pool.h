@@ -19,6 +19,8 @@ class PathPool {
   std::size_t first(NodeId target) const { return first_path_[static_cast<std::size_t>(target)]; }
   std::size_t targets() const { return first_path_.size() - 1; }
   std::size_t paths() const { return weights_.size(); }
+  /// Of all paths together.
+  std::size_t links() const { return links_.size(); }
 
   double weight(std::size_t path) const { return weights_[path]; }
   double& weight(std::size_t path) { return weights_[path]; }

@@ -56,11 +56,28 @@ void ShortestPathTree::grow(NodeId source, std::span<const double> class_lengths
     place_[static_cast<std::size_t>(queue_[i])] = Place::settled;
     relax_from(queue_[i], class_lengths);
   }
-  if (queue_.size() > order.size() / 8)
-    std::sort(order.begin(), order.end(), [&](NodeId a, NodeId b) {
-      const double at_a = distance(a), at_b = distance(b);
-      return at_a != at_b ? at_a < at_b : a < b;
-    });
+  if (queue_.size() <= order.size() / 8) return;
+  by_distance_.clear();
+  for (const NodeId node : order) by_distance_.emplace_back(distance(node), node);
+  std::sort(by_distance_.begin(), by_distance_.end());
+  std::transform(by_distance_.begin(), by_distance_.end(), order.begin(), [](const auto& node) { return node.second; });
+}
+
+void ShortestPathTree::measure(std::span<const double> class_lengths) {
+  measured_.assign(distance_.size(), -1);
+  measured_[static_cast<std::size_t>(source_)] = 0;
+  for (std::size_t node = 0; node < measured_.size(); ++node) {
+    if (distance_[node] == std::numeric_limits<double>::infinity()) continue;
+    // Up to an ancestor that is known, and down again.
+    path_.clear();
+    for (std::size_t at = node; measured_[at] < 0; at = static_cast<std::size_t>(arcs_.tail(path_.back())))
+      path_.push_back(arriving_by_[at]);
+    for (; !path_.empty(); path_.pop_back()) {
+      const Arc& arc = arcs_.arc(path_.back());
+      measured_[static_cast<std::size_t>(arc.head)] = measured_[static_cast<std::size_t>(arcs_.tail(path_.back()))] +
+                                                      class_lengths[static_cast<std::size_t>(arc.link_class)];
+    }
+  }
 }
 
 std::span<const LinkId> ShortestPathTree::path(NodeId node) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "synthesis/sweep/arcs.h"
@@ -19,6 +20,10 @@ class ShortestPathTree {
   void grow(NodeId source, std::span<const double> class_lengths, std::vector<NodeId>& order);
 
   double distance(NodeId node) const { return distance_[static_cast<std::size_t>(node)]; }
+  /// Finds out how long the tree's paths are under other lengths.
+  void measure(std::span<const double> class_lengths);
+  /// Of the path to a node, by the last measure().
+  double measured(NodeId node) const { return measured_[static_cast<std::size_t>(node)]; }
   /// Links from the source to the node, in order; valid until the next call.
   std::span<const LinkId> path(NodeId node);
 
@@ -33,6 +38,8 @@ class ShortestPathTree {
   enum class Place : char { ahead, settled, queued };
   std::vector<Place> place_;
   std::vector<NodeId> queue_;
+  std::vector<double> measured_;                      // [node], negative: not yet
+  std::vector<std::pair<double, NodeId>> by_distance_;  // to sort them
   std::vector<LinkId> path_;
 };
 
