@@ -133,7 +133,8 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
   progress.show("finding planes and layers");
   if (arguments.spare_routes) chunks.routing = with_spare_paths(topology, chunks.routing, request.synthesis);
   const LayerMethod layers = layer_method_for(request, chunks.routing.paths());
-  SectionedSchedule schedule = routed_sections(arguments.algorithm, topology, std::move(chunks), layers);
+  SectionedSchedule schedule =
+      routed_sections(arguments.algorithm, topology, std::move(chunks), layers, request.synthesis.threads);
   if (const double least = synthesis.time_lower_of_paths; least > 0)
     generation.report.add("bound_of_paths", least,
                           fmt::format("{:.8g}: no other weights on these paths are faster", least));

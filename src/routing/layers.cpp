@@ -6,59 +6,19 @@
 #include <numeric>
 #include <random>
 
-#include "routing/closed_layer.h"
 #include "routing/dependencies.h"
+#include "routing/first_fit.h"
 
 namespace colltopo {
 
 namespace {
-
-using RouteId = std::uint32_t;
 
 // How often lash-sequential fills the layers again: more seldom saves one. Nor more often than takes a few seconds
 // where routes are many and so long that they need a lot of layers.
 constexpr int k_most_refills = 16;
 constexpr double k_most_trials = 5e7;  // of a dependency in a layer
 
-// Networks of more get layers that search: at this number a layer has 32 MiB.
-constexpr std::size_t k_most_links_closed = 1 << 14;
-
 constexpr std::array<std::string_view, 4> k_names{"none", "lash", "lash-sequential", "df-sssp"};
-
-struct Filled {
-  std::vector<std::int32_t> layer_of;             // [route]
-  std::vector<std::vector<std::int32_t>> orders;  // [layer] of links, as AcyclicLayer::order(); empty where closed
-};
-
-/// Each route, in this order, into the first layer that takes it: layer by layer, for what a layer refuses stays in
-/// order. `orders`: what the first layers begin with.
-Filled first_fit(const Dependencies& dependencies, RouteLinks routes, const std::vector<RouteId>& order,
-                 std::vector<std::vector<std::int32_t>> orders = {}) {
-  Filled filled{std::vector<std::int32_t>(routes.size(), 0), {}};
-  std::vector<RouteId> left = order;
-  std::vector<DependencyId> between;
-  for (std::int32_t layer = 0; !left.empty(); ++layer) {
-    const auto leave_out = [&](const auto& takes) {
-      std::erase_if(left, [&](RouteId route) {
-        filled.layer_of[route] = layer;
-        return takes(routes[route]);
-      });
-    };
-    if (dependencies.links() <= k_most_links_closed) {
-      ClosedLayer closed(dependencies.links());
-      leave_out([&](std::span<const LinkId> links) { return closed.take(links); });
-      continue;
-    }
-    const auto at = static_cast<std::size_t>(layer);
-    AcyclicLayer searched(dependencies, at < orders.size() ? std::move(orders[at]) : std::vector<std::int32_t>());
-    leave_out([&](std::span<const LinkId> links) {
-      dependencies.along(links, between);
-      return searched.take(links, between);
-    });
-    filled.orders.push_back(searched.order());
-  }
-  return filled;
-}
 
 std::vector<RouteId> order_given(RouteLinks routes) {
   std::vector<RouteId> order(routes.size());
@@ -66,12 +26,12 @@ std::vector<RouteId> order_given(RouteLinks routes) {
   return order;
 }
 
-std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, RouteLinks routes) {
+std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, RouteLinks routes, int threads) {
   // Long routes have the most dependencies: they are placed while layers are empty.
   std::vector<RouteId> order = order_given(routes);
   std::stable_sort(order.begin(), order.end(),
                    [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
-  Filled filled = first_fit(dependencies, routes, order);
+  Filled filled = first_fit(dependencies, routes, order, threads);
 
   // Part of a layer without cycles has none either, so layers that are filled again with their routes, one layer's
   // after the other's, never need more than before (iterated greedy colouring, Culberson 1992).
@@ -93,7 +53,7 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
     std::vector<std::vector<std::int32_t>> orders(filled.orders.size());
     for (std::size_t layer = 0; layer < orders.size(); ++layer)
       orders[static_cast<std::size_t>(turn[layer])] = std::move(filled.orders[layer]);
-    filled = first_fit(dependencies, routes, order, std::move(orders));
+    filled = first_fit(dependencies, routes, order, threads, std::move(orders));
   }
   return filled.layer_of;
 }
@@ -217,15 +177,15 @@ std::optional<LayerMethod> layer_method_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes, LayerMethod method) {
+std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes, LayerMethod method, int threads) {
   const Dependencies dependencies(topology.links().size(), routes);
   switch (method) {
     case LayerMethod::none:
       break;
     case LayerMethod::lash:
-      return first_fit(dependencies, routes, order_given(routes)).layer_of;
+      return first_fit(dependencies, routes, order_given(routes), threads).layer_of;
     case LayerMethod::lash_sequential:
-      return lash_sequential(dependencies, routes);
+      return lash_sequential(dependencies, routes, threads);
     case LayerMethod::df_sssp:
       return df_sssp(dependencies, routes);
   }

@@ -53,7 +53,7 @@ struct LanePath {
 /// Everything that sections are made of.
 class RoutedPaths {
  public:
-  RoutedPaths(const Topology& topology, Chunked chunked, LayerMethod method)
+  RoutedPaths(const Topology& topology, Chunked chunked, LayerMethod method, int threads)
       : shape_{Collective::alltoall, topology.hosts(), chunked.chunks, 0},
         chunked_(std::move(chunked)),
         pairs_(chunked_.routing) {
@@ -61,7 +61,7 @@ class RoutedPaths {
     links.reserve(chunked_.routing.paths());
     for (std::size_t i = 0; i < chunked_.routing.paths(); ++i) links.push_back(chunked_.routing.path(i).links);
     planes_ = planes_of(topology, RouteLinks(links));
-    layers_ = layers_of(topology, RouteLinks(links), method);
+    layers_ = layers_of(topology, RouteLinks(links), method, threads);
   }
 
   const Shape& shape() const { return shape_; }
@@ -154,9 +154,10 @@ Schedule routed_alltoall(std::string name, const Topology& topology, const Chunk
   return schedule;
 }
 
-SectionedSchedule routed_sections(std::string name, const Topology& topology, Chunked chunked, LayerMethod layers) {
+SectionedSchedule routed_sections(std::string name, const Topology& topology, Chunked chunked, LayerMethod layers,
+                                  int threads) {
   require_hosts(topology, chunked);
-  const auto paths = std::make_shared<const RoutedPaths>(topology, std::move(chunked), layers);
+  const auto paths = std::make_shared<const RoutedPaths>(topology, std::move(chunked), layers, threads);
   SectionedSchedule sections;
   sections.facts.name = std::move(name);
   sections.facts.shape = paths->shape();

@@ -1,6 +1,7 @@
 // Layers without cycles, and how few of them.
 #include <gmock/gmock.h>
 
+#include <random>
 #include <set>
 
 #include "colltopo/layers.h"
@@ -108,6 +109,29 @@ TEST(Layers, those_that_know_and_those_that_search_take_the_same_routes) {
     }
     EXPECT_GT(taken, 0);
     EXPECT_LT(taken, static_cast<int>(routes.size())) << "all in one layer: nothing was asked";
+  }
+}
+
+// Layers that know all, and on more than 16,384 links those that search.
+TEST(Layers, are_the_same_on_any_number_of_threads) {
+  for (const char* spec : {"torus:12x12", "torus:66x64"}) {
+    const Topology torus = topology_of(spec);
+    const ShortestPaths shortest(torus, SinglePaths::unknown);
+    std::vector<std::vector<LinkId>> paths;
+    std::mt19937 random(1);
+    const auto host = [&] { return static_cast<NodeId>(random() % static_cast<unsigned>(torus.hosts())); };
+    while (paths.size() < 12'000)
+      if (const NodeId source = host(), target = host(); source != target)
+        paths.push_back(shortest.path(source, target));
+    const Routes routes(paths.begin(), paths.end());
+    for (const LayerMethod method : {LayerMethod::lash, LayerMethod::lash_sequential}) {
+      const std::vector<std::int32_t> one = layers_of(torus, RouteLinks(routes), method, 1);
+      EXPECT_GT(layers_in(one), 1);
+      for (std::int32_t layer = 0; layer < layers_in(one); ++layer)
+        EXPECT_EQ(link_in_cycle(torus, of_layer(routes, one, layer)), -1) << spec << ' ' << name(method);
+      EXPECT_EQ(layers_of(torus, RouteLinks(routes), method, 2), one) << spec << ' ' << name(method);
+      EXPECT_EQ(layers_of(torus, RouteLinks(routes), method, 7), one) << spec << ' ' << name(method);
+    }
   }
 }
 

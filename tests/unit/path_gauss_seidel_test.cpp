@@ -65,6 +65,21 @@ TEST(PathGaussSeidel, uses_links_by_their_capacity) {
   expect_optimum(std::move(builder).build(), 0.25);
 }
 
+TEST(PathGaussSeidel, knows_loads_without_a_routing) {
+  const Topology graph = topology_of("kautz:300:4");
+  const FlowInstance instance = whole_instance(graph);
+  SynthesisOptions options;
+  options.gap = 0.02;
+  const FlowSolution loads = path_gauss_seidel(instance, options, Answer::loads);
+  const FlowSolution routing = path_gauss_seidel(instance, options);
+  EXPECT_EQ(loads.routing.paths(), 0U);
+  EXPECT_EQ(loads.loads, routing.loads);
+  EXPECT_EQ(loads.time, routing.time);
+  const std::vector<double> of_routing = class_loads(instance, routing.routing);
+  for (std::size_t link = 0; link < of_routing.size(); ++link)
+    EXPECT_NEAR(loads.loads[link], of_routing[link], 1e-9 * routing.time * instance.class_capacity[link]);
+}
+
 TEST(PathGaussSeidel, is_the_same_on_any_number_of_threads) {
   const Topology graph = topology_of("kautz:600:4");
   const FlowSolution one = solve(graph, 0.05, 1), three = solve(graph, 0.05, 3);

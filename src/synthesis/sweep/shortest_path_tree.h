@@ -38,7 +38,7 @@ class ShortestPathTree {
   enum class Place : char { ahead, settled, queued };
   std::vector<Place> place_;
   std::vector<NodeId> queue_;
-  std::vector<double> measured_;                      // [node], negative: not yet
+  std::vector<double> measured_;                        // [node], negative: not yet
   std::vector<std::pair<double, NodeId>> by_distance_;  // to sort them
   std::vector<LinkId> path_;
 };
