@@ -131,7 +131,7 @@ class Pipeline {
   RouteLinks routes_;
   std::vector<std::vector<std::int32_t>> orders_;
   Filled filled_;
-  std::mutex mutex_;  // of what follows, and of filled_.orders
+  std::mutex mutex_;            // of what follows, and of filled_.orders
   std::deque<Refused> stages_;  // [layer] what comes to it
   std::int32_t begun_ = 0;      // layers
 };

@@ -6,6 +6,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/parallel.h"
 #include "routing/dependencies.h"
 #include "routing/first_fit.h"
 
@@ -19,6 +20,15 @@ constexpr int k_most_refills = 16;
 constexpr double k_most_trials = 5e7;  // of a dependency in a layer
 
 constexpr std::array<std::string_view, 4> k_names{"none", "lash", "lash-sequential", "df-sssp"};
+
+/// Calls work(begin, end, number) for equal parts of [0, count), one per thread.
+template <typename Work>
+void for_each_slice(std::size_t count, int threads, const Work& work) {
+  const std::size_t slices = worker_count(threads);
+  for_each_index(slices, static_cast<int>(slices), [&](std::size_t slice, unsigned) {
+    work(count * slice / slices, count * (slice + 1) / slices, static_cast<unsigned>(slice));
+  });
+}
 
 std::vector<RouteId> order_given(RouteLinks routes) {
   std::vector<RouteId> order(routes.size());
@@ -58,25 +68,60 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
   return filled.layer_of;
 }
 
+/// [route] its dependencies: looked up once, read in every layer.
+class RouteDependencies {
+ public:
+  RouteDependencies(const Dependencies& dependencies, RouteLinks routes, int threads) : first_(routes.size() + 1, 0) {
+    for (std::size_t route = 0; route < routes.size(); ++route)
+      first_[route + 1] = first_[route] + std::max<std::size_t>(routes[route].size(), 1) - 1;
+    ids_.resize(first_.back());
+    for_each_slice(routes.size(), threads, [&](std::size_t begin, std::size_t end, unsigned) {
+      for (std::size_t route = begin; route < end; ++route)
+        for (std::size_t i = 1; i < routes[route].size(); ++i)
+          ids_[first_[route] + i - 1] = dependencies.between(routes[route][i - 1], routes[route][i]);
+    });
+  }
+
+  std::span<const DependencyId> of(RouteId route) const {
+    return std::span(ids_).subspan(first_[route], first_[route + 1] - first_[route]);
+  }
+
+ private:
+  std::vector<std::size_t> first_;  // [route] into ids_, and the end
+  std::vector<DependencyId> ids_;
+};
+
 /// One layer of DF-SSSP: a depth-first search that breaks every cycle it meets.
 class CycleBreaking {
  public:
-  CycleBreaking(const Dependencies& dependencies, RouteLinks routes, const std::vector<RouteId>& members)
+  CycleBreaking(const Dependencies& dependencies, const RouteDependencies& of_routes,
+                const std::vector<RouteId>& members, int threads)
       : dependencies_(dependencies),
-        routes_(routes),
+        of_routes_(of_routes),
         uses_(dependencies.size(), 0),
         first_(dependencies.size() + 1, 0),
         colour_(dependencies.links(), Colour::white),
-        next_(dependencies.links(), 0) {
-    const auto each = [&](const auto& visit) {
-      for (const RouteId route : members) each_dependency(route, [&](DependencyId d) { visit(route, d); });
-    };
-    each([&](RouteId, DependencyId d) { ++first_[d + 1], ++uses_[d]; });
-    std::partial_sum(first_.begin(), first_.end(), first_.begin());
+        next_(dependencies.links(), 0),
+        moved_(members.empty() ? 0 : members.back() + std::size_t{1}, false) {
+    // Each slice of the members has places of its own behind those of the slices before, in the order of the routes.
+    std::vector<std::vector<std::uint32_t>> counts(worker_count(threads), std::vector<std::uint32_t>(uses_.size(), 0));
+    for_each_slice(members.size(), threads, [&](std::size_t begin, std::size_t end, unsigned slice) {
+      for (std::size_t i = begin; i < end; ++i)
+        for (const DependencyId d : of_routes_.of(members[i])) ++counts[slice][d];
+    });
+    for (DependencyId d = 0; d < uses_.size(); ++d) {
+      for (std::vector<std::uint32_t>& count : counts) {
+        const std::uint32_t before = uses_[d];
+        uses_[d] += count[d];
+        count[d] = before;
+      }
+      first_[d + 1] = first_[d] + uses_[d];
+    }
     over_.resize(first_.back());
-    std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
-    each([&](RouteId route, DependencyId d) { over_[next[d]++] = route; });
-    moved_.assign(routes.size(), false);
+    for_each_slice(members.size(), threads, [&](std::size_t begin, std::size_t end, unsigned slice) {
+      for (std::size_t i = begin; i < end; ++i)
+        for (const DependencyId d : of_routes_.of(members[i])) over_[first_[d] + counts[slice][d]++] = members[i];
+    });
   }
 
   /// The routes that have to leave, in increasing order.
@@ -90,12 +135,6 @@ class CycleBreaking {
  private:
   enum class Colour : std::uint8_t { white, grey, black };
   static std::size_t at(LinkId link) { return static_cast<std::size_t>(link); }
-
-  template <typename Visit>
-  void each_dependency(RouteId route, const Visit& visit) const {
-    const auto links = routes_[route];
-    for (std::size_t i = 1; i < links.size(); ++i) visit(dependencies_.between(links[i - 1], links[i]));
-  }
 
   void push(LinkId link) {
     stack_.push_back(link);
@@ -141,27 +180,28 @@ class CycleBreaking {
     if (moved_[route]) return;
     moved_[route] = true;
     leaving_.push_back(route);
-    each_dependency(route, [&](DependencyId d) { --uses_[d]; });
+    for (const DependencyId d : of_routes_.of(route)) --uses_[d];
   }
 
   const Dependencies& dependencies_;
-  RouteLinks routes_;
+  const RouteDependencies& of_routes_;
   std::vector<std::uint32_t> uses_;  // [dependency] routes that are still here
   std::vector<std::size_t> first_;   // [dependency] into over_
   std::vector<RouteId> over_;
-  std::vector<bool> moved_;  // [route]
-  std::vector<RouteId> leaving_;
   std::vector<Colour> colour_;      // [link]
   std::vector<DependencyId> next_;  // [link] which of its dependencies is looked at next
+  std::vector<bool> moved_;         // [route]
+  std::vector<RouteId> leaving_;
   std::vector<LinkId> stack_;
 };
 
-std::vector<std::int32_t> df_sssp(const Dependencies& dependencies, RouteLinks routes) {
+std::vector<std::int32_t> df_sssp(const Dependencies& dependencies, RouteLinks routes, int threads) {
+  const RouteDependencies of_routes(dependencies, routes, threads);
   std::vector<std::int32_t> layer_of(routes.size(), 0);
   std::vector<RouteId> members(routes.size());
   std::iota(members.begin(), members.end(), RouteId{0});
   for (std::int32_t layer = 0; !members.empty(); ++layer) {
-    members = CycleBreaking(dependencies, routes, members).run();
+    members = CycleBreaking(dependencies, of_routes, members, threads).run();
     for (const RouteId route : members) layer_of[route] = layer + 1;
   }
   return layer_of;
@@ -187,7 +227,7 @@ std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes,
     case LayerMethod::lash_sequential:
       return lash_sequential(dependencies, routes, threads);
     case LayerMethod::df_sssp:
-      return df_sssp(dependencies, routes);
+      return df_sssp(dependencies, routes, threads);
   }
   return std::vector<std::int32_t>(routes.size(), 0);
 }
