@@ -42,4 +42,11 @@ void SealedLines::line(std::string_view content) {
   ++lines_;
 }
 
+void SealedLines::append(const Sealed& sealed) {
+  out_.write(sealed.text.data(), static_cast<std::streamsize>(sealed.text.size()));
+  seal_ = sealed.seal;
+  bytes_ += sealed.text.size();
+  lines_ += sealed.lines;
+}
+
 }  // namespace colltopo::text

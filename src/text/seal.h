@@ -35,12 +35,21 @@ struct Stretch {
   friend bool operator==(const Stretch&, const Stretch&) = default;
 };
 
+/// Lines with their seals, and the seal of the last.
+struct Sealed {
+  std::string text;
+  Seal seal = 0;
+  std::int64_t lines = 0;
+};
+
 /// Writes lines with their seals, and counts what it has written.
 class SealedLines {
  public:
   explicit SealedLines(std::ostream& out) : out_(out) {}
 
   void line(std::string_view content);
+  /// Lines that were sealed elsewhere, chained to where these stand.
+  void append(const Sealed& sealed);
   /// The next line is chained to this seal instead of that of the line before.
   void continue_from(Seal seal) { seal_ = seal; }
 

@@ -185,13 +185,15 @@ std::vector<Route> read_routes(Lines& lines, const Head& head) {
 
 void write_routes_begin(SealedLines& out, std::size_t routes) { out.line(fmt::format("routes {}", routes)); }
 
-void write_routes(SealedLines& out, const std::vector<Route>& routes) {
-  std::string line;
+std::string route_lines(const std::vector<Route>& routes) {
+  std::string lines;
   for (const Route& route : routes) {
-    line = fmt::format("route {} > {} lane {} layer {} links", route.source, route.target, route.lane, route.layer);
-    for (const LinkId link : route.links) line.append(" ").append(fmt::format_int(link).c_str());
-    out.line(line);
+    fmt::format_to(std::back_inserter(lines), "route {} > {} lane {} layer {} links", route.source, route.target,
+                   route.lane, route.layer);
+    for (const LinkId link : route.links) lines.append(" ").append(fmt::format_int(link).c_str());
+    lines.push_back('\n');
   }
+  return lines;
 }
 
 }  // namespace colltopo::text

@@ -13,8 +13,8 @@ void write_section(SealedLines& out, const Program& program);
 
 std::vector<Route> read_routes(Lines& lines, const Head& head);
 void write_routes_begin(SealedLines& out, std::size_t routes);
-/// Some of them, in order.
-void write_routes(SealedLines& out, const std::vector<Route>& routes);
+/// Some of them, in order: their lines, each with its end, to be sealed.
+std::string route_lines(const std::vector<Route>& routes);
 
 /// Empty when `route` may follow `before` (null: it is the first) in a schedule of this shape; otherwise why not.
 std::string route_fault(const Shape& shape, const Route* before, const Route& route);

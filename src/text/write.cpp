@@ -1,7 +1,12 @@
 // Writing a schedule file in one pass: offsets are counted, so the stream need not be seekable.
 
+#include <algorithm>
+#include <atomic>
+#include <sstream>
+
 #include <fmt/format.h>
 
+#include "base/parallel.h"
 #include "colltopo/error.h"
 #include "text/binary.h"
 #include "text/ends.h"
@@ -64,6 +69,35 @@ void require_writable(const SymmetricSchedule& schedule) {
   }
 }
 
+// `make` for all ranks, on all threads, and `use` what it made in their order; few at a time, for they may be large.
+template <class Made, class Make, class Use>
+void made_together(Rank ranks, const Make& make, const Use& use) {
+  constexpr Rank k_at_once = 64;
+  std::vector<Made> made;
+  for (Rank first = 0; first < ranks; first += k_at_once) {
+    made.resize(static_cast<std::size_t>(std::min(k_at_once, ranks - first)));
+    for_each_index(made.size(), 0, [&](std::size_t i, unsigned) { made[i] = make(first + static_cast<Rank>(i)); });
+    for (const Made& one : made) use(one);
+  }
+}
+
+template <class Use>
+void for_each_line(std::string_view lines, const Use& use) {
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    use(lines.substr(0, end));
+    lines.remove_prefix(end + 1);
+  }
+}
+
+Sealed sealed_section(const Program& program, Seal before) {
+  std::ostringstream text;
+  SealedLines lines(text);
+  lines.continue_from(before);
+  write_section(lines, program);
+  return {std::move(text).str(), lines.seal(), lines.lines()};
+}
+
 // Writes by `write` a section chained to the header, and says where it lies.
 template <class Write>
 Place placed(SealedLines& out, Seal header, const Write& write) {
@@ -101,17 +135,23 @@ void write_schedule(std::ostream& stream, const SectionedSchedule& schedule) {
   const std::uint64_t header_bytes = out.bytes();
   std::vector<Place> places;
   places.reserve(static_cast<std::size_t>(shape.ranks) + 1);
-  for (Rank rank = 0; rank < shape.ranks; ++rank) {
-    const Program program = schedule.program(rank);
-    require_writable(program, shape, rank);
-    places.push_back(placed(out, seal, [&] { write_section(out, program); }));
-  }
+  made_together<Sealed>(
+      shape.ranks,
+      [&](Rank rank) {
+        const Program program = schedule.program(rank);
+        require_writable(program, shape, rank);
+        return sealed_section(program, seal);
+      },
+      [&](const Sealed& section) { places.push_back(placed(out, seal, [&] { out.append(section); })); });
   if (schedule.has_routes) {
-    std::size_t routes = 0;
-    for (Rank rank = 0; rank < shape.ranks; ++rank) routes += schedule.routes(rank).size();
+    std::atomic<std::size_t> routes{0};
+    for_each_index(static_cast<std::size_t>(shape.ranks), 0,
+                   [&](std::size_t rank, unsigned) { routes += schedule.routes(static_cast<Rank>(rank)).size(); });
     places.push_back(placed(out, seal, [&] {
       write_routes_begin(out, routes);
-      for (Rank rank = 0; rank < shape.ranks; ++rank) write_routes(out, schedule.routes(rank));
+      made_together<std::string>(
+          shape.ranks, [&](Rank rank) { return route_lines(schedule.routes(rank)); },
+          [&](const std::string& lines) { for_each_line(lines, [&](std::string_view line) { out.line(line); }); });
     }));
   }
   write_ends(out, header, seal, header_bytes, places);
