@@ -21,6 +21,12 @@ std::vector<Rank> roots_for(Collective collective, Rank ranks) {
   return roots;
 }
 
+AlgorithmOptions with_radix(int radix) {  // 0: without
+  AlgorithmOptions options;
+  if (radix != 0) options.values.set("radix", radix);
+  return options;
+}
+
 class Baselines : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(Baselines, are_right_for_every_size_root_and_radix) {
@@ -30,7 +36,7 @@ TEST_P(Baselines, are_right_for_every_size_root_and_radix) {
       for (const Rank root : roots_for(collective, ranks)) {
         for (const int radix : GetParam() == "bruck" ? radices_for(ranks) : std::vector<int>{0}) {
           const Shape shape{collective, ranks, 1, root};
-          const AlgorithmOptions options{.values = radix == 0 ? OptionValues() : OptionValues{{"radix", radix}}};
+          const AlgorithmOptions options = with_radix(radix);
           if (!algorithm.refusal(shape, options).empty()) continue;
           const Schedule schedule = generate(algorithm, shape, options);
           ASSERT_THAT(schedule, Verifies());
@@ -76,8 +82,7 @@ INSTANTIATE_TEST_SUITE_P(All, Baselines,
 // Steps of the schedule and chunks that the busiest rank sends.
 std::pair<Step, Chunk> cost(std::string_view algorithm, Collective collective, Rank ranks, Rank root = 0,
                             int radix = 0) {
-  const Schedule schedule = generate(*algorithm_named(algorithm), {collective, ranks, 1, root},
-                                     {.values = radix == 0 ? OptionValues() : OptionValues{{"radix", radix}}});
+  const Schedule schedule = generate(*algorithm_named(algorithm), {collective, ranks, 1, root}, with_radix(radix));
   Chunk most = 0;
   for (const Program& program : schedule.programs) most = std::max(most, traffic_of(program).chunks);
   return {schedule.steps(), most};

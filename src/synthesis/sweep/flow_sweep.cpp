@@ -116,6 +116,11 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
   if (error) std::rethrow_exception(error);
 }
 
+void FlowSweep::damp() {
+  const double members = team_ == nullptr ? 1 : team_->ranks();
+  companions_ = std::clamp(2 * companions_, 1.0, std::max(companions_, static_cast<double>(copies_.size()) * members));
+}
+
 void FlowSweep::grow(std::size_t source, std::span<const double> class_lengths, Desk& desk) {
   desk.tree.grow(instance_.sources[source], class_lengths, orders_[source]);
   ++desk.trees;

@@ -28,6 +28,9 @@ class FlowSweep {
   /// [source] those of other members' sources are empty.
   const std::vector<PathPool>& pools() const { return pools_; }
 
+  /// Sources of a batch leave each other more room from now on: slower, but it settles. Nothing where all is one by
+  /// one.
+  void damp();
   /// Paths of a routing for a similar topology that exist here, with their loads; other pairs get theirs in a sweep.
   void start_from(const Routing& routing);
   /// Shortest paths under `class_lengths` (empty: under the lengths of the moment) join the pools, unused ones leave

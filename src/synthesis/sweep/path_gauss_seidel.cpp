@@ -27,6 +27,7 @@ class Rounds {
       fits_ = control_.fine() ? fine_round() : coarse_round();
       if (options_.progress) options_.progress({.time = time_, .time_lower = time_lower_, .lengths = {}});
       control_.sharpen(potential(), gap(), fits_);
+      if (control_.stalls()) flow_.damp();
     } while (!control_.ended(gap(), gap() <= options_.gap));
     return flow_.solution(time_lower_, std::move(class_lengths_), answer);
   }

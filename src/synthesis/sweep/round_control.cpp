@@ -19,6 +19,7 @@ constexpr double k_floor_part = 0.1;
 // A flow that has not come nearer by this part in so many rounds does not get any nearer.
 constexpr double k_progress = 0.02;
 constexpr int k_patience = 300;
+constexpr int k_stalled_rounds = 2;  // until sources that are visited together leave each other more room
 
 }  // namespace
 
@@ -40,6 +41,11 @@ void RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
     potential.set(beta_, potential.largest());
     potential.absorb(std::clamp(k_floor_part * gap, k_lowest_floor, k_highest_floor));
   }
+}
+
+bool RoundControl::stalls() const {
+  const int rounds = round_ - nearest_round_;
+  return fine_ && rounds > 0 && rounds % k_stalled_rounds == 0;
 }
 
 bool RoundControl::ended(double gap, bool near_enough) {

@@ -27,6 +27,8 @@ class RoundControl {
   static bool fits(double time, double mean, double time_lower);
   /// After a round that ends with this gap.
   void sharpen(LinkPotential& potential, double gap, bool fits);
+  /// Whether several fine rounds have come no nearer: sources that are visited together overshoot.
+  bool stalls() const;
   /// Whether the rounds end with this gap, being near enough, making no progress any more, or out of time, which the
   /// members of a team agree on.
   bool ended(double gap, bool near_enough);
