@@ -32,7 +32,7 @@ using RouteLinks = std::span<const std::span<const LinkId>>;
 
 /// [route] its layer, from 0. `none`: 0 for all, which promises nothing. Routes must be paths of the topology.
 /// The same for any number of threads; 0: all cores.
-std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes, LayerMethod method, int threads = 0);
+std::vector<std::int32_t> layers_of(const Topology& topology, RouteLinks routes, LayerMethod method, int threads = 1);
 
 /// How many layers an assignment uses.
 std::int32_t layers_in(std::span<const std::int32_t> layers);

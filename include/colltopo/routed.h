@@ -26,7 +26,7 @@ Schedule routed_alltoall(std::string name, const Topology& topology, const Chunk
 /// The same by sections, with planes as lanes (planes.h) and in layers; nothing is written out but the rank asked for.
 /// Paths of a pair that are the same become one.
 SectionedSchedule routed_sections(std::string name, const Topology& topology, Chunked chunked, LayerMethod layers,
-                                  int threads = 0);
+                                  int threads = 1);
 
 /// Layers of a routing's paths.
 std::vector<std::int32_t> layers_of(const Topology& topology, const Routing& routing, LayerMethod method);

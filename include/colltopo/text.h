@@ -38,8 +38,8 @@ struct ScheduleHeader {
 void write_schedule(std::ostream& out, const Schedule& schedule);
 void write_parametric(std::ostream& out, const ScheduleHeader& header);
 void write_symmetric(std::ostream& out, const SymmetricSchedule& schedule);
-/// The text file of a schedule whose sections are made one after the other. Each is made as often as the file needs it:
-/// programs once, routes twice, since their number stands before them.
+/// The text file of a schedule by sections, some of which are made at the same time, on all cores. Each is made as
+/// often as the file needs it: programs once, routes twice, since their number stands before them.
 void write_schedule(std::ostream& out, const SectionedSchedule& schedule);
 /// The binary file of the same meaning and proof: sections are made, compressed and written some at a time.
 void write_binary(std::ostream& out, const SectionedSchedule& schedule);

@@ -142,7 +142,7 @@ void run(const Arguments& arguments, const Session& session) {
   say("looking at what is in " + arguments.folder);
   const Earlier earlier = earlier_in(arguments.folder, run.prepared.ground.network);
   for (const Collective collective : wanted) plan_one(run, collective, arguments, sizes, earlier, say);
-  prepare::prove(run.prepared, earlier.proved, say);
+  prepare::prove(run.prepared, earlier.proved, arguments.threads, say);
   const WrittenFolder written = write_folder(run.prepared, arguments.folder, arguments.command, run.flow, earlier, say);
   progress.clear();
 

@@ -25,12 +25,12 @@ void require(const Verdict& verdict, const std::string& what) {
     throw Error(fmt::format("{}: {}; nothing is written", what, to_string(verdict.violations.front())));
 }
 
-void prove_file(FiledSchedule& filed, const Topology& network) {
+void prove_file(FiledSchedule& filed, const Topology& network, int threads) {
   Schedule& schedule = filed.schedule;
   std::vector<std::span<const LinkId>> links;
   for (const Route& route : schedule.routes) links.emplace_back(route.links);
   const LayerMethod method = links.size() > k_many_routes ? LayerMethod::lash : LayerMethod::lash_sequential;
-  const std::vector<std::int32_t> layers = layers_of(network, RouteLinks(links), method);
+  const std::vector<std::int32_t> layers = layers_of(network, RouteLinks(links), method, threads);
   for (std::size_t i = 0; i < layers.size(); ++i) schedule.routes[i].layer = layers[i];
   filed.layers = layers_in(layers);
   const Verdict verdict = verify(schedule);
@@ -69,7 +69,7 @@ std::int32_t lanes_of(const Prepared& prepared, const std::vector<Interval>& int
 
 }  // namespace
 
-void prove(Prepared& prepared, const std::set<std::string>& known, const Say& say) {
+void prove(Prepared& prepared, const std::set<std::string>& known, int threads, const Say& say) {
   const Topology& network = prepared.ground.network;
   std::vector<Schedule> schedules;
   for (CollectivePlan& plan : prepared.plans)
@@ -95,7 +95,7 @@ void prove(Prepared& prepared, const std::set<std::string>& known, const Say& sa
     FiledSchedule& filed = prepared.files[i];
     filed.schedule = std::move(schedules[i]);
     say(fmt::format("proving {}", filed.file));
-    prove_file(filed, network);
+    prove_file(filed, network, threads);
     prepared.planes = std::max(prepared.planes, planes_in(filed.schedule.routes));
     const Priced& price = filed.offer->with_tables ? *filed.offer->with_tables : *filed.offer->as_is;
     filed.schedule.bound = fmt::format("{} {:.8g} s per byte of a call", name(filed.offer->collective),

@@ -29,7 +29,7 @@ struct Prepared {
 /// Proves what the plans name: files with the planes of one set of tables and layers of their own, closed forms by all
 /// ranks' programs, unless `known` has them. Sets Offer::choice of files. Throws Error when a proof fails, which no
 /// algorithm of ours should let happen.
-void prove(Prepared& prepared, const std::set<std::string>& known, const Say& say);
+void prove(Prepared& prepared, const std::set<std::string>& known, int threads, const Say& say);
 
 /// rules.json: the plans' intervals, for ranks on this network alone.
 std::string rules_of(const Prepared& prepared);

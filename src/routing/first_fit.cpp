@@ -16,7 +16,8 @@ namespace {
 
 // Networks of more get layers that search: at this number a layer has 32 MiB.
 constexpr std::size_t k_most_links_closed = 1 << 14;
-constexpr std::size_t k_block = 4096;  // routes that go from layer to layer at once
+constexpr std::size_t k_block = 4096;                              // routes that go from layer to layer at once
+constexpr std::size_t k_most_closed_bytes = std::size_t{1} << 30;  // of layers at work at the same time
 
 using Block = std::vector<RouteId>;
 
@@ -66,7 +67,10 @@ class Pipeline {
       all.push({begin, begin + static_cast<std::ptrdiff_t>(std::min(k_block, order.size() - first))});
     }
     all.close();
-    const unsigned workers = worker_count(threads, order.size() / k_block);
+    const std::size_t links = dependencies_.links();
+    const std::size_t room =
+        links <= k_most_links_closed ? k_most_closed_bytes / (links * links / 8 + 1) : order.size();
+    const unsigned workers = worker_count(threads, std::min(order.size() / k_block, std::max<std::size_t>(room, 1)));
     for_each_index(workers, static_cast<int>(workers), [&](std::size_t, unsigned) { work(); });
     return std::move(filled_);
   }
@@ -93,8 +97,9 @@ class Pipeline {
   };
   Stage next_stage() {
     const std::lock_guard lock(mutex_);
-    Refused* const in = &stages_[static_cast<std::size_t>(begun_)];
-    return {begun_++, in, &stages_.emplace_back()};
+    Refused& out = stages_.emplace_back();
+    Refused& in = stages_[static_cast<std::size_t>(begun_)];
+    return {begun_++, &in, &out};
   }
 
   void fill(std::int32_t layer, Block first, Refused& in, Refused& out) {

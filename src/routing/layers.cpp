@@ -19,12 +19,13 @@ namespace {
 constexpr int k_most_refills = 16;
 constexpr double k_most_trials = 5e7;  // of a dependency in a layer
 
+constexpr std::size_t k_routes_of_slice = 4096;  // at least, where threads share routes
+
 constexpr std::array<std::string_view, 4> k_names{"none", "lash", "lash-sequential", "df-sssp"};
 
-/// Calls work(begin, end, number) for equal parts of [0, count), one per thread.
+/// Calls work(begin, end, number) for `slices` equal parts of [0, count), each on a thread of its own.
 template <typename Work>
-void for_each_slice(std::size_t count, int threads, const Work& work) {
-  const std::size_t slices = worker_count(threads);
+void for_each_slice(std::size_t count, unsigned slices, const Work& work) {
   for_each_index(slices, static_cast<int>(slices), [&](std::size_t slice, unsigned) {
     work(count * slice / slices, count * (slice + 1) / slices, static_cast<unsigned>(slice));
   });
@@ -75,11 +76,12 @@ class RouteDependencies {
     for (std::size_t route = 0; route < routes.size(); ++route)
       first_[route + 1] = first_[route] + std::max<std::size_t>(routes[route].size(), 1) - 1;
     ids_.resize(first_.back());
-    for_each_slice(routes.size(), threads, [&](std::size_t begin, std::size_t end, unsigned) {
-      for (std::size_t route = begin; route < end; ++route)
-        for (std::size_t i = 1; i < routes[route].size(); ++i)
-          ids_[first_[route] + i - 1] = dependencies.between(routes[route][i - 1], routes[route][i]);
-    });
+    for_each_slice(routes.size(), worker_count(threads, routes.size() / k_routes_of_slice),
+                   [&](std::size_t begin, std::size_t end, unsigned) {
+                     for (std::size_t route = begin; route < end; ++route)
+                       for (std::size_t i = 1; i < routes[route].size(); ++i)
+                         ids_[first_[route] + i - 1] = dependencies.between(routes[route][i - 1], routes[route][i]);
+                   });
   }
 
   std::span<const DependencyId> of(RouteId route) const {
@@ -103,9 +105,13 @@ class CycleBreaking {
         colour_(dependencies.links(), Colour::white),
         next_(dependencies.links(), 0),
         moved_(members.empty() ? 0 : members.back() + std::size_t{1}, false) {
-    // Each slice of the members has places of its own behind those of the slices before, in the order of the routes.
-    std::vector<std::vector<std::uint32_t>> counts(worker_count(threads), std::vector<std::uint32_t>(uses_.size(), 0));
-    for_each_slice(members.size(), threads, [&](std::size_t begin, std::size_t end, unsigned slice) {
+    // Each slice of the members has places of its own behind those of the slices before, in the order of the routes. A
+    // slice has a counter for every dependency, which pays where it has more to count.
+    std::size_t uses = 0;
+    for (const RouteId route : members) uses += of_routes_.of(route).size();
+    const unsigned slices = worker_count(threads, uses / (uses_.size() + 1));
+    std::vector<std::vector<std::uint32_t>> counts(slices, std::vector<std::uint32_t>(uses_.size(), 0));
+    for_each_slice(members.size(), slices, [&](std::size_t begin, std::size_t end, unsigned slice) {
       for (std::size_t i = begin; i < end; ++i)
         for (const DependencyId d : of_routes_.of(members[i])) ++counts[slice][d];
     });
@@ -118,7 +124,7 @@ class CycleBreaking {
       first_[d + 1] = first_[d] + uses_[d];
     }
     over_.resize(first_.back());
-    for_each_slice(members.size(), threads, [&](std::size_t begin, std::size_t end, unsigned slice) {
+    for_each_slice(members.size(), slices, [&](std::size_t begin, std::size_t end, unsigned slice) {
       for (std::size_t i = begin; i < end; ++i)
         for (const DependencyId d : of_routes_.of(members[i])) over_[first_[d] + counts[slice][d]++] = members[i];
     });

@@ -120,11 +120,11 @@ TEST(Layers, are_the_same_on_any_number_of_threads) {
     std::vector<std::vector<LinkId>> paths;
     std::mt19937 random(1);
     const auto host = [&] { return static_cast<NodeId>(random() % static_cast<unsigned>(torus.hosts())); };
-    while (paths.size() < 12'000)
+    while (paths.size() < 30'000)
       if (const NodeId source = host(), target = host(); source != target)
         paths.push_back(shortest.path(source, target));
     const Routes routes(paths.begin(), paths.end());
-    for (const LayerMethod method : {LayerMethod::lash, LayerMethod::lash_sequential}) {
+    for (const LayerMethod method : k_methods) {
       const std::vector<std::int32_t> one = layers_of(torus, RouteLinks(routes), method, 1);
       EXPECT_GT(layers_in(one), 1);
       for (std::int32_t layer = 0; layer < layers_in(one); ++layer)

@@ -42,7 +42,8 @@ void expect_proved(const Broken& broken, const Synthesis& synthesis) {
   const Topology& topology = broken.after;
   EXPECT_LE(synthesis.bound.gap(), broken.options.gap);
   EXPECT_EQ(routing_fault(topology, synthesis.routing), "");
-  EXPECT_DOUBLE_EQ(all_to_all_time(topology, link_loads(topology, synthesis.routing)), synthesis.bound.time);
+  EXPECT_NEAR(all_to_all_time(topology, link_loads(topology, synthesis.routing)), synthesis.bound.time,
+              1e-12 * synthesis.bound.time);
   EXPECT_NEAR(time_lower_bound(topology, synthesis.bound.lengths), synthesis.bound.time_lower,
               1e-9 * synthesis.bound.time_lower);
   EXPECT_LE(synthesis.bound.time_lower, broken.cold.bound.time);

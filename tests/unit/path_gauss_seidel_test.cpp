@@ -1,10 +1,13 @@
 // The concurrent flow by path Gauss-Seidel: exact optima lie between its bounds, its routings carry what they claim.
+#include <cmath>
 #include <utility>
 
 #include <gmock/gmock.h>
 
 #include "colltopo/error.h"
+#include "synthesis/sweep/link_potential.h"
 #include "synthesis/sweep/path_gauss_seidel.h"
+#include "synthesis/sweep/round_control.h"
 
 namespace colltopo {
 
@@ -28,7 +31,7 @@ void expect_optimum(const Topology& topology, double inverse_f) {
   EXPECT_GE(solution.time, inverse_f * (1 - 1e-6));
   EXPECT_LE(solution.time_lower, inverse_f * (1 + 1e-6));
   EXPECT_EQ(routing_fault(topology, solution.routing), "");
-  EXPECT_DOUBLE_EQ(all_to_all_time(topology, link_loads(topology, solution.routing)), solution.time);
+  EXPECT_NEAR(all_to_all_time(topology, link_loads(topology, solution.routing)), solution.time, 1e-12 * inverse_f);
   EXPECT_NEAR(time_lower_bound(topology, solution.class_lengths), solution.time_lower, 1e-9 * inverse_f);
 }
 
@@ -82,7 +85,7 @@ TEST(PathGaussSeidel, knows_loads_without_a_routing) {
 
 TEST(PathGaussSeidel, is_the_same_on_any_number_of_threads) {
   const Topology graph = topology_of("kautz:600:4");
-  const FlowSolution one = solve(graph, 0.05, 1), three = solve(graph, 0.05, 3);
+  const FlowSolution one = solve(graph, 0.005, 1), three = solve(graph, 0.005, 3);
   EXPECT_EQ(one.time, three.time);
   EXPECT_EQ(one.time_lower, three.time_lower);
   EXPECT_EQ(one.class_lengths, three.class_lengths);
@@ -119,6 +122,48 @@ TEST(PathGaussSeidel, starts_from_what_remains_of_a_routing) {
   EXPECT_LT(rounds, rounds_from_nothing);
   EXPECT_LE(after.gap(), options.gap);
   EXPECT_EQ(routing_fault(broken, after.routing), "");
+}
+
+TEST(RoundControl, stalls_after_two_fine_rounds_that_come_no_nearer) {
+  const SynthesisOptions options;
+  RoundControl control(options);
+  LinkPotential potential(std::vector<double>{1, 1});
+  const auto round = [&](double gap) {
+    control.sharpen(potential, gap, false);
+    EXPECT_FALSE(control.ended(gap, false));
+    return control.stalls();
+  };
+  EXPECT_FALSE(round(0.1));
+  EXPECT_FALSE(round(0.2));
+  EXPECT_FALSE(round(0.2));
+  EXPECT_FALSE(round(0.05)) << "fine from here on";
+  EXPECT_TRUE(control.fine());
+  EXPECT_FALSE(round(0.04));
+  EXPECT_FALSE(round(0.04));
+  EXPECT_TRUE(round(0.05));
+  EXPECT_FALSE(round(0.05));
+  EXPECT_FALSE(round(0.01));
+}
+
+TEST(LinkPotential, a_copy_takes_lengths_and_rates_and_counts_loads_from_nothing) {
+  LinkPotential master(std::vector<double>{1, 2});
+  master.set(8, 1);
+  master.add(0, 0.5);
+  std::vector<LinkPotential> copies(2, master);
+  for (const double companions : {1.0, 4.0}) {
+    for (LinkPotential& copy : copies) copy.restart_from(master, companions);
+    EXPECT_DOUBLE_EQ(copies[0].rate(1), companions * master.rate(1));
+    EXPECT_EQ(copies[0].length(0), master.length(0));
+    copies[0].add(1, 0.01);
+    copies[1].add(1, 0.02);
+    std::vector<double> changes(2);
+    LinkPotential::changes(copies, 0, 2, changes);
+    EXPECT_THAT(changes, testing::ElementsAre(0, testing::DoubleEq(0.03)));
+  }
+  const double length = master.length(1);
+  master.apply(std::vector<double>{0, 0.03}, 0, 2);
+  EXPECT_DOUBLE_EQ(master.loads()[1], 0.03);
+  EXPECT_DOUBLE_EQ(master.length(1), length * std::exp(0.03 * master.rate(1)));
 }
 
 TEST(PathGaussSeidel, names_hosts_that_are_cut_off) {

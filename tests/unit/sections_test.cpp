@@ -2,15 +2,21 @@
 #include <gmock/gmock.h>
 
 #include <random>
+#include <sstream>
 
 #include "colltopo/algorithms.h"
+#include "colltopo/error.h"
 #include "colltopo/routed.h"
+#include "colltopo/text.h"
 #include "colltopo/verify_sections.h"
 #include "networks.h"
 #include "schedules.h"
 
 namespace colltopo {
 namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
 SectionedSchedule routed(const Topology& topology, std::uint32_t seed, Chunk chunks = 5) {
   return routed_sections("routed", topology, chunked(topology, random_routing(topology, seed, 3), chunks, 0),
@@ -28,6 +34,20 @@ TEST(Sections, are_those_of_the_schedule_lowered_whole) {
     EXPECT_EQ(link_loads(made, topology), link_loads(routed_alltoall("routed", topology, chunks), topology));
     EXPECT_TRUE(whole(sections_of(made)) == made);
   }
+}
+
+// More ranks than sections are made at once.
+TEST(Sections, are_written_in_their_order_and_read_again) {
+  const Topology topology = random_network(3, 130, 0);
+  const SectionedSchedule sections = routed(topology, 3);
+  std::ostringstream file;
+  write_schedule(file, sections);
+  std::istringstream in(file.str());
+  EXPECT_TRUE(read_schedule(in, "file") == whole(sections));
+  SectionedSchedule wrong = sections;
+  wrong.program = [&](Rank rank) { return sections.program(rank == 70 || rank == 71 ? 0 : rank); };
+  std::ostringstream nothing;
+  EXPECT_THAT([&] { write_schedule(nothing, wrong); }, ThrowsMessage<Error>(HasSubstr("program 70 is of rank 0")));
 }
 
 TEST(Sections, cost_what_the_whole_costs) {

@@ -31,12 +31,13 @@ void expect_one_flow(const FlowInstance& instance, const std::vector<FlowSolutio
   const FlowSolution& first = solutions.front();
   EXPECT_LE(first.gap(), gap);
   EXPECT_EQ(routing_fault(topology, first.routing), "");
-  EXPECT_DOUBLE_EQ(all_to_all_time(topology, link_loads(topology, first.routing)), first.time);
+  EXPECT_NEAR(all_to_all_time(topology, link_loads(topology, first.routing)), first.time, 1e-12 * first.time);
   EXPECT_NEAR(time_lower_bound(topology, first.class_lengths), first.time_lower, 1e-9 * first.time_lower);
   for (const FlowSolution& other : solutions) {
     EXPECT_EQ(other.time, first.time);
     EXPECT_EQ(other.time_lower, first.time_lower);
     EXPECT_EQ(other.class_lengths, first.class_lengths);
+    EXPECT_EQ(other.loads, first.loads);
     EXPECT_EQ(other.trees, first.trees);
     if (&other != &first) {
       EXPECT_EQ(other.routing.paths(), 0U);

@@ -59,7 +59,7 @@ struct FlowSolution {
   double gap() const { return time_lower > 0 ? time / time_lower - 1 : 1; }
 };
 
-/// [class] loads of a solution's routing; time is the largest over class_capacity.
+/// [class] loads of a routing; a solution's are these but for rounding.
 std::vector<double> class_loads(const FlowInstance& instance, const Routing& routing);
 
 /// What class lengths prove, from one source per orbit: the sum over pairs of their distance over the sum of length

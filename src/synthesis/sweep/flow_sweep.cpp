@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <barrier>
 #include <exception>
+#include <functional>
 #include <mutex>
 #include <numeric>
 #include <thread>
@@ -333,7 +334,7 @@ std::vector<double> FlowSweep::loads_of_pools() const {
   });
   for (std::size_t slice = 1; slice < k_slices; ++slice)
     std::transform(slices[0].begin(), slices[0].end(), slices[slice].begin(), slices[0].begin(), std::plus<>());
-  return slices[0];
+  return std::move(slices[0]);
 }
 
 Routing FlowSweep::routing() {

@@ -1,8 +1,9 @@
 // One round over the sources of an instance, in which every pair moves flow to its shorter paths.
 //
 // Gauss-Seidel: lengths follow every move at once. With several threads, batches of sources start from the same lengths
-// and their changes are merged after each batch; about 250 batches to a sweep converge like single sources. The size of
-// a batch depends on the instance and the team alone, so the result is the same for any number of threads.
+// and their changes are merged after each batch; about 250 batches to a sweep converge like single sources, nearly: see
+// damp(). The size of a batch depends on the instance and the team alone, so the result is the same for any number of
+// threads.
 //
 // The members of a team visit and keep the pools of every so many-th source each; what the visits of a batch do to the
 // loads is summed over all members. Each batch has sources of every member, equally many as far as possible.

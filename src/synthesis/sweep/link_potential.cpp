@@ -92,8 +92,9 @@ void LinkPotential::add(std::size_t e, double amount) {
 void LinkPotential::restart_from(const LinkPotential& master, double companions) {
   std::fill(load_.begin(), load_.end(), 0);
   length_ = master.length_;
-  if (rates_taken_ == master.rates_set_) return;
+  if (rates_taken_ == master.rates_set_ && companions_taken_ == companions) return;
   rates_taken_ = master.rates_set_;
+  companions_taken_ = companions;
   for (std::size_t e = 0; e < rate_.size(); ++e) rate_[e] = master.rate_[e] * companions;
 }
 

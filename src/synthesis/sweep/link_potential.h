@@ -46,7 +46,7 @@ class LinkPotential {
   double rate(std::size_t e) const { return rate_[e]; }
 
   /// Lengths of `master` and no loads; rates are master's times `companions`: lengths follow as if so many did alike.
-  /// The same master and companions at every call.
+  /// The same master at every call.
   void restart_from(const LinkPotential& master, double companions);
   /// The load that classes [first, last) have got in all of `copies` together since those were restarted.
   static void changes(std::span<const LinkPotential> copies, std::size_t first, std::size_t last,
@@ -59,7 +59,8 @@ class LinkPotential {
   double beta_ = 1;
   double time_ = 1;
   std::uint64_t rates_set_ = 0;    // how often
-  std::uint64_t rates_taken_ = 0;  // of a copy: its master's rates_set_ when it took them
+  std::uint64_t rates_taken_ = 0;  // of a copy: its master's rates_set_ when it took them,
+  double companions_taken_ = 0;    // and for how many
 };
 
 }  // namespace colltopo::synthesis

@@ -24,10 +24,10 @@ class Rounds {
   FlowSolution run(Answer answer) {
     begin();
     do {
-      fits_ = control_.fine() ? fine_round() : coarse_round();
-      if (options_.progress) options_.progress({.time = time_, .time_lower = time_lower_, .lengths = {}});
-      control_.sharpen(potential(), gap(), fits_);
       if (control_.stalls()) flow_.damp();
+      const bool fits = control_.fine() ? fine_round() : coarse_round();
+      if (options_.progress) options_.progress({.time = time_, .time_lower = time_lower_, .lengths = {}});
+      sharper_ = control_.sharpen(potential(), gap(), fits);
     } while (!control_.ended(gap(), gap() <= options_.gap));
     return flow_.solution(time_lower_, std::move(class_lengths_), answer);
   }
@@ -75,7 +75,7 @@ class Rounds {
   /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these. A potential
   /// that has just become sharper needs new paths at once: pools alone would follow it to lengths that prove nothing.
   bool fine_round() {
-    for (int i = fits_ ? -1 : 0; i < k_pool_sweeps; ++i) {
+    for (int i = sharper_ ? -1 : 0; i < k_pool_sweeps; ++i) {
       potential().set(control_.beta(), potential().largest());
       if (i < 0)
         flow_.sweep_with_new_paths({});
@@ -102,8 +102,8 @@ class Rounds {
   const SynthesisOptions& options_;
   RoundControl control_;
   FlowSweep flow_;
-  bool fits_ = false;  // the flow of the last round, its potential
-  double time_ = 0;    // of the flow in hand
+  bool sharper_ = false;  // the potential, than in the last round
+  double time_ = 0;       // of the flow in hand
   double time_lower_ = 0;
   std::vector<double> class_lengths_;  // that prove it
 };

@@ -34,7 +34,7 @@ double sum_of_shortest(const FlowInstance& instance, const std::vector<PathPool>
 constexpr int k_sweeps = 2;                 // of a round
 constexpr int k_rounds_between_bounds = 4;  // on all routings
 
-/// Rounds as those of path_gauss_seidel(), on paths that stay the same.
+/// Rounds on paths that stay the same.
 class Rounds {
  public:
   Rounds(const Topology& topology, const Routing& paths, const SynthesisOptions& options)

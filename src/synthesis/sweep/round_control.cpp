@@ -25,6 +25,7 @@ constexpr int k_stalled_rounds = 2;  // until sources that are visited together 
 
 void RoundControl::refine() {
   fine_ = true;
+  nearest_round_ = round_ + 1;  // coarse rounds that came no nearer do not count
   beta_ = k_fine_beta;
 }
 
@@ -32,7 +33,7 @@ bool RoundControl::fits(double time, double mean, double time_lower) {
   return mean - time_lower < k_duality_part * (time - mean);
 }
 
-void RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
+bool RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
   if (!fine_ && gap <= k_fine_gap) {
     refine();
   } else if (!fine_ && fits) {
@@ -40,7 +41,10 @@ void RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
   } else if (fits) {
     potential.set(beta_, potential.largest());
     potential.absorb(std::clamp(k_floor_part * gap, k_lowest_floor, k_highest_floor));
+  } else {
+    return false;
   }
+  return true;
 }
 
 bool RoundControl::stalls() const {

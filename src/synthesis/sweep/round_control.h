@@ -25,9 +25,9 @@ class RoundControl {
   void refine();
   /// Whether a flow whose mean load is `mean` fits the potential.
   static bool fits(double time, double mean, double time_lower);
-  /// After a round that ends with this gap.
-  void sharpen(LinkPotential& potential, double gap, bool fits);
-  /// Whether several fine rounds have come no nearer: sources that are visited together overshoot.
+  /// After a round that ends with this gap. Returns whether lengths are now sharper than the flow is used to.
+  bool sharpen(LinkPotential& potential, double gap, bool fits);
+  /// Whether the last fine rounds that have ended came no nearer: sources that are visited together overshoot.
   bool stalls() const;
   /// Whether the rounds end with this gap, being near enough, making no progress any more, or out of time, which the
   /// members of a team agree on.
