@@ -38,7 +38,7 @@ TEST(Sections, are_those_of_the_schedule_lowered_whole) {
 
 // More ranks than sections are made at once.
 TEST(Sections, are_written_in_their_order_and_read_again) {
-  const Topology topology = random_network(3, 130, 0);
+  const Topology topology = random_network(3, 72, 0);
   const SectionedSchedule sections = routed(topology, 3);
   std::ostringstream file;
   write_schedule(file, sections);
