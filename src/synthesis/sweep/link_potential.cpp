@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace colltopo::synthesis {
 
@@ -49,7 +50,7 @@ double LinkPotential::volume() const {
 void LinkPotential::set_loads(std::span<const double> loads) { load_.assign(loads.begin(), loads.end()); }
 
 void LinkPotential::set_priors(std::span<const double> lengths) {
-  double largest = -INFINITY;
+  double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t e = 0; e < lengths.size(); ++e) {
     log_prior_[e] = std::log(lengths[e] * capacity_[e]);
     largest = std::max(largest, log_prior_[e]);
@@ -61,7 +62,7 @@ void LinkPotential::set(double beta, double time) {
   beta_ = beta;
   time_ = time;
   ++rates_set_;
-  double largest = -INFINITY;
+  double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t e = 0; e < load_.size(); ++e) {
     rate_[e] = beta / (capacity_[e] * time);
     length_[e] = log_prior_[e] + load_[e] * rate_[e];
@@ -72,7 +73,7 @@ void LinkPotential::set(double beta, double time) {
 }
 
 void LinkPotential::absorb(double floor) {
-  double largest = -INFINITY;
+  double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t e = 0; e < load_.size(); ++e) {
     log_prior_[e] = std::log(length_[e] * capacity_[e]);
     largest = std::max(largest, log_prior_[e]);
