@@ -13,6 +13,7 @@ struct SectionedSchedule {
   Schedule facts;  // all that is not by rank: it has no programs and no routes
   Step steps = 0;  // the largest step of any op
   bool has_routes = false;
+  int threads = 0;  // on which sections are made where all are used; 0: all cores
   /// Both may be called for any rank, in any order, by several threads, and give the same each time. Routes are those
   /// from the rank, sorted by target and lane.
   std::function<Program(Rank rank)> program;

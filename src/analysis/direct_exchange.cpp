@@ -170,13 +170,13 @@ std::optional<Verdict> verified(const SectionedSchedule& schedule) {
   if (shape.collective != Collective::alltoall || shape.ranks < 2) return {};
   std::vector<Ends> ends(index(shape.ranks));
   std::atomic<bool> is_direct{true};
-  for_each_index(ends.size(), 0, [&](std::size_t rank, unsigned) {
+  for_each_index(ends.size(), schedule.threads, [&](std::size_t rank, unsigned) {
     if (!is_direct) return;
     ends[rank] = ends_of(schedule.program(static_cast<Rank>(rank)));
     if (!ends[rank].is_direct) is_direct = false;
   });
   if (!is_direct) return {};
-  for_each_index(ends.size(), 0, [&](std::size_t target, unsigned) {
+  for_each_index(ends.size(), schedule.threads, [&](std::size_t target, unsigned) {
     for (Rank source = 0; source < shape.ranks; ++source)
       if (index(source) != target)
         compare_pair(ends[index(source)], source, ends[target], static_cast<Rank>(target), shape);

@@ -63,7 +63,7 @@ class Pass {
 
   Sums run() {
     // Shortest paths are kept as they are found, by one at a time.
-    const int threads = schedule_.has_routes ? 0 : 1;
+    const int threads = schedule_.has_routes ? schedule_.threads : 1;
     std::vector<Sums> sums(worker_count(threads, faults_.size()));
     for_each_index(faults_.size(), static_cast<int>(sums.size()),
                    [&](std::size_t rank, unsigned worker) { add_rank(static_cast<Rank>(rank), sums[worker]); });

@@ -52,4 +52,17 @@ void for_each_index(std::size_t count, int threads, const Work& work) {
   if (error) std::rethrow_exception(error);
 }
 
+/// `make` for every index below `count`, as for_each_index does, and `use` of what it made in the order of indices, on
+/// the caller's thread. No more than 64 wait to be used at a time, for they may be large.
+template <typename Made, typename Make, typename Use>
+void make_in_order(std::size_t count, int threads, const Make& make, const Use& use) {
+  constexpr std::size_t k_at_once = 64;
+  std::vector<Made> made;
+  for (std::size_t first = 0; first < count; first += k_at_once) {
+    made.resize(std::min(k_at_once, count - first));
+    for_each_index(made.size(), threads, [&](std::size_t i, unsigned) { made[i] = make(first + i); });
+    for (const Made& one : made) use(one);
+  }
+}
+
 }  // namespace colltopo

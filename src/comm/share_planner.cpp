@@ -69,6 +69,7 @@ SharePlan SharePlanner::plan(std::span<const std::uint64_t> bytes, const std::at
 
   const RouteShares shares(schedule_.routes, chunks.routing, chunks.chunks);
   SectionedSchedule made = sections_of(schedule_);
+  made.threads = options.threads;
   made.facts.shape.chunks = shares.chunks();
   made.program = [&](Rank place) { return program_of(shares, place); };
   if (const Verdict verdict = verify(made); !verdict.valid())

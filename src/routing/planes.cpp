@@ -41,9 +41,10 @@ std::int32_t most_ways_out(const Topology& topology, RouteLinks routes, const st
 }
 
 /// `to`: as by_target says.
-std::int32_t least_planes(const Topology& topology, RouteLinks routes, const std::vector<std::vector<RouteId>>& to) {
+std::int32_t least_planes(const Topology& topology, RouteLinks routes, const std::vector<std::vector<RouteId>>& to,
+                          int threads) {
   std::vector<std::int32_t> ways(to.size(), 0);
-  for_each_index(to.size(), 0,
+  for_each_index(to.size(), threads,
                  [&](std::size_t host, unsigned) { ways[host] = most_ways_out(topology, routes, to[host]); });
   return *std::ranges::max_element(ways);
 }
@@ -146,12 +147,12 @@ std::int32_t find_planes(const std::vector<RouteId>& members, RouteLinks routes,
 
 }  // namespace
 
-std::vector<std::int32_t> planes_of(const Topology& topology, RouteLinks routes) {
+std::vector<std::int32_t> planes_of(const Topology& topology, RouteLinks routes, int threads) {
   std::vector<std::int32_t> plane_of(routes.size(), 0);
   const std::vector<std::vector<RouteId>> members = by_target(topology, routes);
-  std::vector<PlanesToHost> scratch(worker_count(0, members.size()), PlanesToHost(topology, routes));
+  std::vector<PlanesToHost> scratch(worker_count(threads, members.size()), PlanesToHost(topology, routes));
   // The busiest host's need sets what all others may have.
-  std::int32_t allowed = least_planes(topology, routes, members);
+  std::int32_t allowed = least_planes(topology, routes, members, threads);
   // What some hosts have needed, those that come later may have too.
   for (std::size_t first = 0; first < members.size(); first += k_hosts_at_once) {
     std::vector<std::int32_t> planes(std::min(k_hosts_at_once, members.size() - first));
@@ -164,7 +165,7 @@ std::vector<std::int32_t> planes_of(const Topology& topology, RouteLinks routes)
 }
 
 std::int32_t least_planes(const Topology& topology, RouteLinks routes) {
-  return least_planes(topology, routes, by_target(topology, routes));
+  return least_planes(topology, routes, by_target(topology, routes), 1);
 }
 
 }  // namespace colltopo

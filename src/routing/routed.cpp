@@ -60,7 +60,7 @@ class RoutedPaths {
     std::vector<std::span<const LinkId>> links;
     links.reserve(chunked_.routing.paths());
     for (std::size_t i = 0; i < chunked_.routing.paths(); ++i) links.push_back(chunked_.routing.path(i).links);
-    planes_ = planes_of(topology, RouteLinks(links));
+    planes_ = planes_of(topology, RouteLinks(links), threads);
     layers_ = layers_of(topology, RouteLinks(links), method, threads);
   }
 
@@ -165,6 +165,7 @@ SectionedSchedule routed_sections(std::string name, const Topology& topology, Ch
   sections.facts.topology_name = topology.name();
   sections.steps = topology.hosts() > 1 ? 1 : 0;
   sections.has_routes = topology.hosts() > 1;
+  sections.threads = threads;
   sections.program = [paths](Rank rank) { return paths->program(rank); };
   sections.routes = [paths](Rank source) { return paths->routes(source); };
   return sections;

@@ -21,7 +21,6 @@ constexpr std::string_view k_trailer = "topo-end";
 constexpr std::size_t k_trailer_bytes = 8 + 8 + 8 + 4 + 4;  // word, header's bytes, index's place, seals of both
 constexpr std::size_t k_entry_bytes = 8 + 8 + 4;            // bytes, raw bytes, seal
 constexpr std::uint64_t k_most_raw = std::uint64_t{1} << 30;
-constexpr std::size_t k_at_once = 64;  // ranks whose sections are made before they are written
 constexpr std::string_view k_do = "copy the file again, or make it anew";
 
 template <class Number>
@@ -85,23 +84,21 @@ void write_binary(std::ostream& out, const SectionedSchedule& schedule) {
   std::uint64_t place = lines.bytes();
   const std::uint64_t header_bytes = place;
   const std::size_t of_rank = schedule.has_routes ? 2 : 1;
-  const auto ranks = static_cast<std::size_t>(shape.ranks);
   std::string index;
-  for (std::size_t first = 0; first < ranks; first += k_at_once) {
-    std::vector<Packed> made(of_rank * std::min(k_at_once, ranks - first));
-    for_each_index(made.size(), 0, [&](std::size_t i, unsigned) {
-      const auto rank = static_cast<Rank>(first + i / of_rank);
-      made[i] = packed_section(i % of_rank == 0 ? packed(schedule.program(rank))
-                                                : packed(schedule.routes(rank), shape, rank));
-    });
-    for (const Packed& section : made) {
-      out.write(section.bytes.data(), static_cast<std::streamsize>(section.bytes.size()));
-      put_fixed<std::uint64_t>(index, section.bytes.size());
-      put_fixed<std::uint64_t>(index, section.raw_bytes);
-      put_fixed<Seal>(index, sealed_from(0, section.bytes));
-      place += section.bytes.size();
-    }
-  }
+  make_in_order<Packed>(
+      of_rank * static_cast<std::size_t>(shape.ranks), schedule.threads,
+      [&](std::size_t section) {
+        const auto rank = static_cast<Rank>(section / of_rank);
+        return packed_section(section % of_rank == 0 ? packed(schedule.program(rank))
+                                                     : packed(schedule.routes(rank), shape, rank));
+      },
+      [&](const Packed& section) {
+        out.write(section.bytes.data(), static_cast<std::streamsize>(section.bytes.size()));
+        put_fixed<std::uint64_t>(index, section.bytes.size());
+        put_fixed<std::uint64_t>(index, section.raw_bytes);
+        put_fixed<Seal>(index, sealed_from(0, section.bytes));
+        place += section.bytes.size();
+      });
   const Seal seal = sealed_from(lines.seal(), index);
   std::string trailer(k_trailer);
   put_fixed<std::uint64_t>(trailer, header_bytes);

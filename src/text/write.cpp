@@ -69,18 +69,6 @@ void require_writable(const SymmetricSchedule& schedule) {
   }
 }
 
-// `make` for all ranks, on all threads, and `use` what it made in their order; few at a time, for they may be large.
-template <class Made, class Make, class Use>
-void made_together(Rank ranks, const Make& make, const Use& use) {
-  constexpr Rank k_at_once = 64;
-  std::vector<Made> made;
-  for (Rank first = 0; first < ranks; first += k_at_once) {
-    made.resize(static_cast<std::size_t>(std::min(k_at_once, ranks - first)));
-    for_each_index(made.size(), 0, [&](std::size_t i, unsigned) { made[i] = make(first + static_cast<Rank>(i)); });
-    for (const Made& one : made) use(one);
-  }
-}
-
 template <class Use>
 void for_each_line(std::string_view lines, const Use& use) {
   while (!lines.empty()) {
@@ -134,10 +122,12 @@ void write_schedule(std::ostream& stream, const SectionedSchedule& schedule) {
   const Seal seal = out.seal();
   const std::uint64_t header_bytes = out.bytes();
   std::vector<Place> places;
-  places.reserve(static_cast<std::size_t>(shape.ranks) + 1);
-  made_together<Sealed>(
-      shape.ranks,
-      [&](Rank rank) {
+  const auto ranks = static_cast<std::size_t>(shape.ranks);
+  places.reserve(ranks + 1);
+  make_in_order<Sealed>(
+      ranks, schedule.threads,
+      [&](std::size_t index) {
+        const auto rank = static_cast<Rank>(index);
         const Program program = schedule.program(rank);
         require_writable(program, shape, rank);
         return sealed_section(program, seal);
@@ -145,12 +135,13 @@ void write_schedule(std::ostream& stream, const SectionedSchedule& schedule) {
       [&](const Sealed& section) { places.push_back(placed(out, seal, [&] { out.append(section); })); });
   if (schedule.has_routes) {
     std::atomic<std::size_t> routes{0};
-    for_each_index(static_cast<std::size_t>(shape.ranks), 0,
+    for_each_index(ranks, schedule.threads,
                    [&](std::size_t rank, unsigned) { routes += schedule.routes(static_cast<Rank>(rank)).size(); });
     places.push_back(placed(out, seal, [&] {
       write_routes_begin(out, routes);
-      made_together<std::string>(
-          shape.ranks, [&](Rank rank) { return route_lines(schedule.routes(rank)); },
+      make_in_order<std::string>(
+          ranks, schedule.threads,
+          [&](std::size_t rank) { return route_lines(schedule.routes(static_cast<Rank>(rank))); },
           [&](const std::string& lines) { for_each_line(lines, [&](std::string_view line) { out.line(line); }); });
     }));
   }
