@@ -198,7 +198,8 @@ void Comm::settle() {
   try {
     std::string stamp = on_disk && rank_ == 0 ? selector_.stamp() : "";
     if (selector_.settle(callbacks_, &fault)) {
-      if (on_disk && settings_.watch_s > 0) watch_.begin(settings_.watch_s, std::move(stamp));
+      const bool may_lose_lanes = settings_.own_lanes && settings_.lanes.lanes() > 1 && settings_.lane_patience_s > 0;
+      if ((on_disk || may_lose_lanes) && settings_.watch_s > 0) watch_.begin(settings_.watch_s, std::move(stamp));
       return;
     }
   } catch (...) {
@@ -283,6 +284,7 @@ int Comm::run_with_memory(Transport& transport, Collective collective, const col
     Arena::keep_for_ever(std::move(memory));
   else
     arena_.give_back(std::move(memory));
+  if (ready.on_lanes) lanes_.transport()->run_is_over();
   if (ready.on_lanes && code == 0) lanes_.transport()->settle();
   if (ready.has_traffic && code == 0) follow_traffic(collective, call);
   return code;

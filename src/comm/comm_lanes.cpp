@@ -67,7 +67,8 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
   if (set != nullptr) {
     transport_ = std::make_unique<LaneTransport>(
         *calls, set, setting,
-        LaneTransport::Place{rank_, ranks_, 0, callbacks_.transport_error, callbacks_.truncation_error, &node_of},
+        LaneTransport::Place{rank_, ranks_, 0, callbacks_.transport_error, callbacks_.truncation_error, &node_of,
+                             settings.watch_s > 0 ? settings.lane_patience_s : 0},
         lent_);
   }
   if (!all_good(fault, remark)) {
@@ -87,6 +88,17 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
   if (rank_ == 0)
     *remark = {1, fmt::format("transport ucx: {} lanes ('{}'), communicator number {}", setting.lanes(), setting.text,
                               number_)};
+}
+
+void CommLanes::tell(Findings& findings) {
+  if (transport_ != nullptr && !broken_) care_.tell(*transport_, rank_, findings);
+}
+
+bool CommLanes::heed(const Agreement::Result& agreed, Remark* remark) {
+  if (transport_ == nullptr || broken_) return false;
+  const LaneCare::Outcome outcome = care_.heed(*transport_, rank_, agreed);
+  if (!outcome.remark.empty()) *remark = {outcome.level, outcome.remark};
+  return outcome.changed;
 }
 
 bool CommLanes::exchange_addresses(std::string* fault) {

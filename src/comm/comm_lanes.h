@@ -11,6 +11,7 @@
 
 #include "colltopo/colltopo.h"
 #include "comm/agreement.h"
+#include "comm/lane_care.h"
 #include "comm/settings.h"
 #include "comm/turns.h"
 #include "transport/callbacks.h"
@@ -42,6 +43,11 @@ class CommLanes {
   bool is_full() const { return plans_.size() >= k_most_plans; }
   void forget() { plans_.clear(); }
 
+  /// Of a look at all of them, after the same call on all ranks: what this one has seen, and what the ranks made of it.
+  /// True: lanes were given up or taken back, and all plans are to be wired anew.
+  void tell(Findings& findings);
+  bool heed(const Agreement::Result& agreed, Remark* remark);
+
   /// Once a plan has gone by lanes.
   LaneTransport* transport() { return transport_.get(); }
 
@@ -68,6 +74,7 @@ class CommLanes {
   bool broken_ = false;  // for ever
   std::int32_t number_ = -1;
   std::unique_ptr<LaneTransport> transport_;
+  LaneCare care_;
   std::unordered_map<std::string, bool> plans_;
 };
 

@@ -1,5 +1,5 @@
 // A running communicator goes on with files that have changed: ranks look after the same call, agree, and decide anew
-// by what all of them could read (docs/decisions/0014-live-replacement.md).
+// by what all of them could read (docs/decisions/0014-live-replacement.md); and without lanes that stall (0028).
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 namespace colltopo {
 
-// Only rank 0 asks the file system; it tells in the agreement that is due anyway.
+// Only rank 0 asks the file system; it tells in the agreement that is due anyway, as all do of lanes.
 void Comm::look_again(Collective collective) {
   const Turns::Exclusive alone(turns_);
   turn_transport_.serve(collective);
@@ -17,9 +17,13 @@ void Comm::look_again(Collective collective) {
   Findings findings;
   const std::size_t ticks = findings.smallest(watch_.proposal());
   const std::size_t any_changed = findings.largest(changed ? 1 : 0);
+  lanes_.tell(findings);
   const Agreement::Result agreed = agreement_.agree(findings);
   if (!agreed.good) return watch_.end();
   watch_.continues(agreed.value(ticks));
+  CommLanes::Remark remark;
+  if (lanes_.heed(agreed, &remark)) forget_plans();
+  if (!remark.line.empty()) voice_.say(remark.level, remark.line);
   if (agreed.largest(any_changed) == 1) replace();
 }
 

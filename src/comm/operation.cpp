@@ -34,7 +34,7 @@ void Operation::prepare(std::shared_ptr<Ready> ready, bool again) {
 bool Operation::begin_on_lanes(const colltopo_call& call, int tag) noexcept {
   Call buffers = ready_->buffers_of(call);
   if (ready_->copied_bytes > 0) ready_->set_aside(buffers, memory_.data());
-  lanes_->serve_tag(tag, again_);
+  lanes_->serve_tag(tag, again_, ready_->lanes_given_up);
   ready_->tally.ran();
   is_on_its_way_ = true;
   comm_.lanes()->operation_begins();

@@ -45,6 +45,7 @@ struct Ready {
   std::size_t offset = 0;
   std::int32_t ticks = 1;                            // until files are looked at again
   bool on_lanes = false;                             // by endpoints of our own
+  LaneMask lanes_given_up = 0;                       // when it was wired
   std::shared_ptr<const AggregatedCall> aggregated;  // in place of `bound`, of one operation alone
   bool has_traffic = false;                          // that shares are to follow
   bool is_small = false;                             // needs few bytes, and nothing else than to run

@@ -49,6 +49,7 @@ struct Settings {
   bool own_lanes = false;          // transport is ucx
   LaneSetting lanes;
   double connect_timeout_s = 10;
+  double lane_patience_s = 2;  // with a message on a lane that others have overtaken; 0: for ever
   int verbose = 0;
   std::string canonical;  // "name=value" of everything set, for comparing ranks
 

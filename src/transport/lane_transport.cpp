@@ -37,6 +37,7 @@ LaneTransport::LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting s
       setting_(std::move(setting)),
       place_(place),
       lent_(lent),
+      waits_(place.ranks, setting_.lanes() > 1 ? place.patience_s : 0),
       operations_(lingering().operations_on(set)) {
   const auto ranks = static_cast<std::size_t>(place.ranks);
   endpoints_.resize(ranks * static_cast<std::size_t>(setting_.lanes()));
@@ -63,6 +64,10 @@ LaneTransport::~LaneTransport() {
   abandon(wiring_);
   abandon(settling_);
   abandon(lingering_);
+  // What is not heard may still come in.
+  for (Trial& knock : knocks_)
+    if (knock.request != nullptr) calls_.abandon(&knock.request);
+  if (!knocks_.empty()) (void)new std::list<Trial>(std::move(knocks_));
   calls_.close(set_, std::chrono::duration<double>(k_flush_patience).count());
 }
 
@@ -135,7 +140,7 @@ std::string LaneTransport::connect(const Program& program) {
   for (std::size_t i = 0; i < program.size(); ++i) {
     const Op op = program.op(i);
     if (op.action != Action::send && op.action != Action::recv) continue;
-    const Lane lane = setting_.serving(op.lane);
+    const Lane lane = lane_to(op.peer, op.lane, given_up_);
     use(lane);
     if (op.action == Action::send) {
       if (endpoint(op.peer, lane) == nullptr && connect(op.peer, lane, &fault))
@@ -151,13 +156,43 @@ std::string LaneTransport::connect(const Program& program) {
 }
 
 void LaneTransport::begin_trials() {
-  for (Trial& trial : trials_) {
-    const std::uint64_t tag = trial_tag(place_.number, trial.sends ? place_.rank : trial.peer, trial.lane);
-    trial.failed =
-        (trial.sends
-             ? calls_.send(endpoint(trial.peer, trial.lane), &trial.word, sizeof trial.word, tag, &trial.request)
-             : calls_.recv(set_, trial.lane, &trial.word, sizeof trial.word, tag, nullptr, &trial.request)) != 0;
+  for (Trial& trial : trials_) begin(trial);
+}
+
+void LaneTransport::begin(Trial& trial) {
+  const std::uint64_t tag = trial_tag(place_.number, trial.sends ? place_.rank : trial.peer, trial.lane);
+  trial.failed =
+      (trial.sends ? calls_.send(endpoint(trial.peer, trial.lane), &trial.word, sizeof trial.word, tag, &trial.request)
+                   : calls_.recv(set_, trial.lane, &trial.word, sizeof trial.word, tag, nullptr, &trial.request)) != 0;
+}
+
+// Ends of endpoints are made on both ranks together, so every knock has somebody who listens.
+void LaneTransport::knock(Lane lane) {
+  for (Rank peer = 0; peer < place_.ranks; ++peer) {
+    LaneEndpoint*& to = endpoint(peer, lane);
+    if (to != nullptr) begin(knocks_.emplace_back(Trial{true, peer, lane}));
+    if (heard_[static_cast<std::size_t>(&to - endpoints_.data())])
+      begin(knocks_.emplace_back(Trial{false, peer, lane}));
   }
+}
+
+bool LaneTransport::is_heard(Lane lane) {
+  move();
+  std::erase_if(knocks_, [&](Trial& knock) {
+    if (knock.lane != lane || knock.failed) return false;
+    if (knock.request != nullptr && calls_.test(&knock.request) != 0) knock.failed = true;
+    return knock.request == nullptr && !knock.failed;
+  });
+  return std::ranges::none_of(knocks_, [&](const Trial& knock) { return knock.lane == lane; });
+}
+
+Lane LaneTransport::in_place_of(Lane lane, Rank peer, LaneMask given_up) const noexcept {
+  const auto is_left = [&](Lane other) { return (mask_of(other) & given_up) == 0; };
+  Lane left = 0;
+  for (Lane other = 0; other < setting_.lanes(); ++other) left += is_left(other) ? 1 : 0;
+  Lane skip = (place_.rank + peer + lane) % left;
+  for (Lane other = 0;; ++other)
+    if (is_left(other) && skip-- == 0) return other;
 }
 
 std::string LaneTransport::reach(double time_limit_s, Transport& waits) {
@@ -209,30 +244,35 @@ std::string LaneTransport::fault_of(const Trial& trial) {
 
 int LaneTransport::send_as(std::uint64_t tag, const std::byte* data, std::size_t bytes, Rank peer, Lane lane,
                            Request* request) noexcept {
-  const int code = calls_.send(endpoint(peer, setting_.serving(lane)), data, bytes, tag, request);
+  const int code = calls_.send(endpoint(peer, lane), data, bytes, tag, request);
   return code == 0 ? 0 : code_of(code);
 }
 
 int LaneTransport::recv_as(std::uint64_t tag, std::byte* data, std::size_t bytes, Rank peer, Lane lane,
                            Request* request) noexcept {
-  const Lane ours = setting_.serving(lane);
-  const int code = calls_.recv(set_, ours, data, bytes, tag, endpoint(peer, ours), request);
+  const int code = calls_.recv(set_, lane, data, bytes, tag, endpoint(peer, lane), request);
   return code == 0 ? 0 : code_of(code);
 }
 
 int LaneTransport::send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
   const std::uint32_t sequence = sent_[static_cast<std::size_t>(peer)]++;
-  return send_as(message_tag(place_.number, place_.rank, sequence), data, bytes, peer, lane, request);
+  const std::uint64_t tag = message_tag(place_.number, place_.rank, sequence);
+  return send_as(tag, data, bytes, peer, lane_to(peer, lane, given_up_), request);
 }
 
 int LaneTransport::recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept {
   const std::uint32_t sequence = received_[static_cast<std::size_t>(peer)]++;
-  return recv_as(message_tag(place_.number, peer, sequence), data, bytes, peer, lane, request);
+  const Lane ours = lane_to(peer, lane, given_up_);
+  const int code = recv_as(message_tag(place_.number, peer, sequence), data, bytes, peer, ours, request);
+  if (code == 0) waits_.begins(*request, peer, ours, bytes);
+  return code;
 }
 
 int LaneTransport::test(Request* request) noexcept {
-  const int code = calls_.test(request);
-  return code == 0 ? 0 : code_of(code);
+  const Request before = *request;
+  const int code = test_as(request);
+  if (*request == nullptr) waits_.ends(before);
+  return code;
 }
 
 bool LaneTransport::move() noexcept {
@@ -242,11 +282,13 @@ bool LaneTransport::move() noexcept {
   return moved;
 }
 
-void LaneTransport::move_on(Transport& waits) noexcept {
-  if (!move() || turns_.fetch_add(1, std::memory_order_relaxed) % k_turns_between == 0) waits.progress();
+bool LaneTransport::move_on(Transport& waits) noexcept {
+  const bool moved = move();
+  if (!moved || turns_.fetch_add(1, std::memory_order_relaxed) % k_turns_between == 0) waits.progress();
+  return moved;
 }
 
-void LaneTransport::progress() noexcept { move_on(lent_); }
+void LaneTransport::progress() noexcept { waits_.turn(move_on(lent_)); }
 
 bool LaneTransport::Flush::is_over() const noexcept {
   return std::ranges::all_of(under_way, [](const Request& request) { return request == nullptr; });

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "colltopo/transport.h"
 #include "transport/lane_calls.h"
 #include "transport/lane_setting.h"
+#include "transport/lane_waits.h"
 #include "transport/message_tag.h"
 
 namespace colltopo {
@@ -27,6 +29,7 @@ class LaneTransport final : public Transport {
     int error_code = 1;                         // what failures are returned as
     int truncation_code = 1;                    // the same for messages that are too long
     const std::vector<int>* node_of = nullptr;  // [rank]
+    double patience_s = 0;                      // with a message that others of its sender have overtaken; 0: for ever
   };
   /// `lent` moves MPI on. Takes one use of `set`.
   LaneTransport(const LaneCalls& calls, LaneSet* set, LaneSetting setting, Place place, Transport& lent);
@@ -42,11 +45,23 @@ class LaneTransport final : public Transport {
   /// `blocks`: of all ranks, `block` bytes each.
   void know(std::vector<std::byte> blocks, std::size_t block);
 
+  Lane lanes() const { return setting_.lanes(); }
+  /// Lanes that runs have seen to stall since forget_late().
+  LaneMask late() const { return waits_.late(); }
+  void forget_late() { waits_.forget(); }
+  /// Lanes whose messages take others, from the next wired plan on; the same on all ranks, and never all of them.
+  LaneMask given_up() const { return given_up_; }
+  void give_up(LaneMask lanes) { given_up_ = lanes; }
+  /// Sends a message over every endpoint of a lane. is_heard(): they have come in, here.
+  void knock(Lane lane);
+  bool is_heard(Lane lane);
+
   /// A lane of the program that no lane of ours serves; -1: none.
   Lane unserved(const Program& program) const;
-  /// Makes the endpoints of a program that are not there yet and begins to send a message over each. reach(), next,
-  /// waits until those are gone, and hear(), once all ranks have reached theirs, for what comes in. Each is empty, or
-  /// what is wrong, of the last two after `time_limit_s` at most. `waits` moves MPI on meanwhile.
+  /// Makes the endpoints of a program, with the lanes that are not given up, that are not there yet and begins to send
+  /// a message over each. reach(), next, waits until those are gone, and hear(), once all ranks have reached theirs,
+  /// for what comes in. Each is empty, or what is wrong, of the last two after `time_limit_s` at most. `waits` moves
+  /// MPI on meanwhile.
   std::string connect(const Program& program);
   std::string reach(double time_limit_s, Transport& waits);
   std::string hear(double time_limit_s, Transport& waits);
@@ -62,11 +77,23 @@ class LaneTransport final : public Transport {
   /// under way on these lanes, those of other communicators too, that is left to lingering(): their messages may have
   /// to wait for peers that wait for this rank.
   void settle() noexcept;
+  /// After a run, before settle() or after a fault.
+  void run_is_over() noexcept { waits_.run_is_over(); }
 
-  /// For operations; any thread may call these, of plans that are wired. `lane` is a program's.
+  /// The lane of ours that a program's takes between this rank and a peer, on both of them, with these given up.
+  Lane lane_to(Rank peer, Lane lane, LaneMask given_up) const noexcept {
+    const Lane ours = setting_.serving(lane);
+    return (mask_of(ours) & given_up) == 0 ? ours : in_place_of(ours, peer, given_up);
+  }
+  /// For operations; any thread may call these, of plans that are wired. `lane` is one of ours.
   int send_as(std::uint64_t tag, const std::byte* data, std::size_t bytes, Rank peer, Lane lane,
               Request* request) noexcept;
   int recv_as(std::uint64_t tag, std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept;
+  int test_as(Request* request) noexcept {
+    const int code = calls_.test(request);
+    return code == 0 ? 0 : code_of(code);
+  }
+  void abandon_as(Request* request) noexcept { calls_.abandon(request); }
   std::uint64_t tag_of_operation(Rank source, int tag, bool again) const noexcept {
     return operation_tag(place_.number, source, tag, again);
   }
@@ -84,7 +111,10 @@ class LaneTransport final : public Transport {
   int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override;
   int recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override;
   int test(Request* request) noexcept override;
-  void abandon(Request* request) noexcept override { calls_.abandon(request); }
+  void abandon(Request* request) noexcept override {
+    waits_.ends(*request);
+    calls_.abandon(request);
+  }
   void progress() noexcept override;
 
  private:
@@ -102,8 +132,10 @@ class LaneTransport final : public Transport {
   void look_at(Flush& flush) noexcept;
   bool is_out(Flush& flush, double time_s, bool whole, Transport& waits) noexcept;
   void abandon(Flush& flush) noexcept;
-  void move_on(Transport& waits) noexcept;
+  bool move_on(Transport& waits) noexcept;
   void use(Lane lane);
+  Lane in_place_of(Lane lane, Rank peer, LaneMask given_up) const noexcept;
+  void begin(Trial& trial);
   int code_of(int failure) const noexcept {
     return failure == k_lane_truncated ? place_.truncation_code : place_.error_code;
   }
@@ -123,6 +155,9 @@ class LaneTransport final : public Transport {
   std::vector<bool> heard_;                     // [peer * lanes + lane] a trial message came in
   std::vector<std::uint32_t> sent_, received_;  // [peer] messages so far
   std::vector<Trial> trials_;
+  std::list<Trial> knocks_;  // over lanes that were given up
+  LaneMask given_up_ = 0;
+  LaneWaits waits_;
   std::vector<Lane> used_;  // those that count first; others may read them while one is added
   std::atomic<std::size_t> lanes_used_ = 0;
   std::size_t endpoints_made_ = 0;

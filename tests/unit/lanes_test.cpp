@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <limits>
@@ -201,7 +202,8 @@ namespace {
 
 std::vector<std::unique_ptr<LaneSet>> sets;
 std::vector<std::unique_ptr<LaneEndpoint>> made;
-std::int32_t dead_lane = -1;
+std::int32_t dead_lane = -1;   // loses what it is given
+std::int32_t stuck_lane = -1;  // keeps it
 
 void match(LaneSet& set, std::int32_t lane) {
   auto& arrived = set.arrived[lane];
@@ -253,7 +255,7 @@ LaneCalls shuffling_calls() {
   calls.progress = [](LaneSet* set, std::int32_t lane) {
     if (auto& [turns, request] = set->flush[lane]; request != nullptr && --turns <= 0) request->done = true;
     auto& under_way = set->under_way[lane];
-    if (under_way.empty() || set->random() % 3 != 0) return 0;
+    if (under_way.empty() || lane == stuck_lane || set->random() % 3 != 0) return 0;
     const std::uint64_t tag = under_way[set->random() % under_way.size()].tag;
     const auto chosen = std::ranges::find(under_way, tag, &LaneSet::Message::tag);
     set->arrived[lane].push_back(std::move(*chosen));
@@ -302,15 +304,15 @@ Program by_three_lanes(Rank rank) {
 }
 
 struct Job {
-  explicit Job(const std::string& lanes) {
+  explicit Job(const std::string& lanes, double patience_s = 0) {
     sets.clear();
     made.clear();
     for (Rank rank = 0; rank < k_ranks; ++rank) {
       sets.push_back(std::make_unique<LaneSet>());
       sets.back()->rank = rank;
-      transports.push_back(std::make_unique<LaneTransport>(calls, sets.back().get(), lane_setting(lanes),
-                                                           LaneTransport::Place{rank, k_ranks, 3, 16, 15, &node_of},
-                                                           silent));
+      transports.push_back(std::make_unique<LaneTransport>(
+          calls, sets.back().get(), lane_setting(lanes),
+          LaneTransport::Place{rank, k_ranks, 3, 16, 15, &node_of, patience_s}, silent));
     }
     const std::size_t block = transports[0]->address_bytes();
     std::vector<std::byte> blocks;
@@ -418,6 +420,123 @@ struct OwnCall {
   bool done = false;
 };
 
+/// All ranks' calls by the lanes themselves, begun and not moved on yet.
+struct Calls {
+  explicit Calls(Job& of) : job(of) {
+    for (Rank rank = 0; rank < k_ranks; ++rank)
+      all.push_back(std::make_unique<OwnCall>(rank, 0, *job.transports[static_cast<std::size_t>(rank)]));
+    for (auto& call : all) call->start();
+  }
+  bool finish(int turns) {
+    const auto is_done = [](const auto& call) { return call->done; };
+    for (int turn = 0; turn < turns && !std::ranges::all_of(all, is_done); ++turn) {
+      for (auto& call : all) call->done = call->done || call->run.progress();
+      for (auto& transport : job.transports) transport->progress();
+    }
+    return std::ranges::all_of(all, is_done);
+  }
+  void end() {
+    for (std::size_t rank = 0; rank < k_ranks; ++rank) {
+      job.transports[rank]->run_is_over();
+      for (std::size_t from = 0; from < k_ranks; ++from)
+        for (std::size_t i = 0; i < k_elements; ++i)
+          ASSERT_EQ(all[rank]->output[from * k_elements + i],
+                    static_cast<std::int64_t>(from * 1000 + rank * k_elements + i));
+    }
+  }
+  Job& job;
+  std::vector<std::unique_ptr<OwnCall>> all;
+};
+
+void wait_for(Calls& calls, double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) EXPECT_FALSE(calls.finish(1));
+}
+
+LaneMask late_anywhere(const Job& job) {
+  LaneMask all = 0;
+  for (const auto& transport : job.transports) all |= transport->late();
+  return all;
+}
+
+TEST(LaneTransport, sees_that_a_lane_stalls_when_others_are_done) {
+  constexpr double k_patience_s = 0.02;
+  Job job("device:a,b,c", k_patience_s);
+  wire_all(job);
+  {
+    Calls calls(job);
+    EXPECT_TRUE(calls.finish(100000));
+    calls.end();
+    EXPECT_EQ(late_anywhere(job), 0u);
+  }
+  stuck_lane = 1;
+  Calls calls(job);
+  EXPECT_FALSE(calls.finish(1000));
+  wait_for(calls, 4 * k_patience_s);
+  for (const auto& transport : job.transports) EXPECT_EQ(transport->late(), mask_of(1));
+  stuck_lane = -1;
+  EXPECT_TRUE(calls.finish(100000));
+  calls.end();
+  for (const auto& transport : job.transports) {
+    EXPECT_EQ(transport->late(), mask_of(1));  // until somebody has asked
+    transport->forget_late();
+    EXPECT_EQ(transport->late(), 0u);
+  }
+}
+
+TEST(LaneTransport, a_sender_that_comes_late_is_no_fault_of_a_lane) {
+  constexpr double k_patience_s = 0.02;
+  Job job("device:a,b,c", k_patience_s);
+  wire_all(job);
+  std::vector<std::unique_ptr<OwnCall>> calls;
+  for (Rank rank = 0; rank < k_ranks; ++rank)
+    calls.push_back(std::make_unique<OwnCall>(rank, 0, *job.transports[static_cast<std::size_t>(rank)]));
+  for (Rank rank = 1; rank < k_ranks; ++rank) calls[static_cast<std::size_t>(rank)]->start();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(4 * k_patience_s);
+  while (std::chrono::steady_clock::now() < end)
+    for (std::size_t rank = 1; rank < k_ranks; ++rank) {
+      EXPECT_FALSE(calls[rank]->run.progress());
+      job.transports[rank]->progress();
+    }
+  EXPECT_EQ(late_anywhere(job), 0u);
+}
+
+TEST(LaneTransport, messages_of_lanes_that_are_given_up_take_those_that_are_left) {
+  for (const LaneMask given_up : {mask_of(1), mask_of(0) | mask_of(2)}) {
+    Job job("device:a,b,c");
+    for (const auto& transport : job.transports) transport->give_up(given_up);
+    wire_all(job);
+    for (const auto& set : sets)
+      for (Lane lane = 0; lane < k_lanes; ++lane)
+        EXPECT_EQ(set->wanted[lane].empty(), (mask_of(lane) & given_up) != 0) << lane;
+    Calls calls(job);
+    EXPECT_TRUE(calls.finish(100000));
+    calls.end();
+  }
+  const Job job("device:a,b,c");
+  for (Rank peer = 1; peer < k_ranks; ++peer)
+    for (Lane lane = 0; lane < k_lanes; ++lane)
+      EXPECT_EQ(job.transports[0]->lane_to(peer, lane, mask_of(2)),
+                job.transports[static_cast<std::size_t>(peer)]->lane_to(0, lane, mask_of(2)));
+}
+
+TEST(LaneTransport, a_knock_is_heard_when_the_lane_delivers_again) {
+  Job job("device:a,b,c");
+  wire_all(job);
+  stuck_lane = 1;
+  for (const auto& transport : job.transports) transport->knock(1);
+  for (int turn = 0; turn < 1000; ++turn)
+    for (const auto& transport : job.transports) EXPECT_FALSE(transport->is_heard(1));
+  stuck_lane = -1;
+  for (const auto& transport : job.transports) {
+    int turns = 0;
+    while (!transport->is_heard(1) && ++turns < 1000) {
+    }
+    EXPECT_LT(turns, 1000);
+    EXPECT_TRUE(transport->is_heard(2));  // where nobody knocked
+  }
+}
+
 TEST(LaneMessages, operations_and_calls_that_block_do_not_take_each_others_messages) {
   constexpr int k_operations = 3;  // and one that blocks
   for (const char* lanes : {"device:a,b,c", "shared"}) {
@@ -430,7 +549,7 @@ TEST(LaneMessages, operations_and_calls_that_block_do_not_take_each_others_messa
       LaneTransport& own = *job.transports[static_cast<std::size_t>(rank)];
       for (int call = 0; call < k_operations; ++call) {
         messages.push_back(std::make_unique<LaneMessages>(own));
-        messages.back()->serve_tag(-30 - call, call % 2 == 0);
+        messages.back()->serve_tag(-30 - call, call % 2 == 0, 0);
         calls.push_back(std::make_unique<OwnCall>(rank, call, *messages.back()));
       }
       calls.push_back(std::make_unique<OwnCall>(rank, k_operations, own));
