@@ -2,7 +2,7 @@
 _colltopo() {
   local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[0]} words=
   if [ "$COMP_CWORD" -eq 1 ]; then
-    words=$("$command" --help 2>/dev/null | sed -n '/^Subcommands:/,/^$/s/^  \([a-z][a-z-]*\).*/\1/p')
+    words=$("$command" --help 2>/dev/null | sed -n '/^subcommands:/I,/^$/s/^  \([a-z][a-z-]*\).*/\1/p')
     words+=" --help --version"
   elif [[ $word == -* ]]; then
     words=$("$command" "${COMP_WORDS[1]}" --help 2>/dev/null | grep -oE -- '(^| |,)--?[a-z][a-z-]*' | tr -d ' ,')

@@ -50,6 +50,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("colltopo ") + COLLTOPO_VERSION);
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
+#if CLI11_VERSION_MAJOR > 2 || (CLI11_VERSION_MAJOR == 2 && CLI11_VERSION_MINOR >= 5)
+  app.get_formatter()->enable_footer_formatting(false);  // footers have lines of their own
+#endif
   add_topology(app, session);
   add_bound(app, session);
   add_generate(app, session);

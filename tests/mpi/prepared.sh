@@ -5,6 +5,7 @@
 set -u
 build=$1
 . "$(dirname "$(realpath "$0")")/job.sh"
+. "$(dirname "$(realpath "$0")")/made_up_nodes.sh"
 if ! unshare --uts true 2>/dev/null; then
   echo "SKIP: several hosts on one need 'unshare --uts', which is not permitted here" >&2
   exit 77

@@ -16,6 +16,7 @@ if ! unshare --uts true 2>/dev/null; then
   exit 77
 fi
 per_node=$(((ranks + nodes - 1) / nodes))
+. "$(dirname "$(realpath "$0")")/made_up_nodes.sh"
 hosts=
 node=1
 while [ "$node" -le "$nodes" ]; do
