@@ -6,10 +6,8 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <iostream>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include <fmt/format.h>
@@ -98,18 +96,10 @@ Known known_of(const Arguments& arguments, const Settings& settings, const Topol
 
 std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings, const Topology* network,
                                      const Known& known) {
-  Placement placement{nodes_by_rank(arguments), settings.dimensions};
-  const int nodes = placement.nodes();
-  if (network != nullptr && network->hosts() == nodes) {
-    placement.dimensions = network->sides();
-    std::vector<NodeId> hosts(static_cast<std::size_t>(nodes));
-    std::iota(hosts.begin(), hosts.end(), 0);
-    if (nodes > 1 && arguments.ranks <= k_most_ranks_by_link)
-      placement.network = node_network(std::make_shared<const Topology>(*network), hosts);
-  }
-  const auto product =
-      std::accumulate(placement.dimensions.begin(), placement.dimensions.end(), std::int64_t{1}, std::multiplies<>());
-  if (product != nodes) placement.dimensions.clear();  // part of a machine counts as a crossbar
+  const std::vector<int> node_of = nodes_by_rank(arguments);
+  Placement placement{node_of, {}};
+  if (network != nullptr && network->hosts() == placement.nodes())  // a part of a machine counts as a crossbar
+    placement = placement_on(std::make_shared<const Topology>(*network), node_of, node_of, network->sides());
   AlgorithmOptions options;
   if (settings.group.size > 0) options.values.set("group", settings.group.size);
   return shared_chooser(arguments.ranks, placement, known.machine, options, settings.values, known.measured);

@@ -72,9 +72,10 @@ LaneCare::Outcome LaneCare::heed(LaneTransport& lanes, Rank rank, const Agreemen
   Outcome outcome{true, 1, ""};
   if (!lost.empty() && rank == speaker) {
     outcome.level = 0;
-    outcome.remark = fmt::format("{} given up, until messages get through again: rank {} waited for messages there when "
-                               "others of their senders had come",
-                               words(lost), rank);
+    outcome.remark = fmt::format(
+        "{} given up, until messages get through again: rank {} waited for messages there when "
+        "others of their senders had come",
+        words(lost), rank);
   } else if (lost.empty() && rank == 0) {
     outcome.remark = words(back) + " used again";
   }

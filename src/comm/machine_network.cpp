@@ -104,6 +104,24 @@ std::shared_ptr<const NodeNetwork> node_network(const std::shared_ptr<const Topo
   return all->emplace_back(std::move(known)).links;
 }
 
+Placement placement_on(const std::shared_ptr<const Topology>& network, std::vector<int> node_of,
+                       std::span<const NodeId> host_of, const std::vector<int>& sides) {
+  Placement placement{std::move(node_of), {}};
+  const auto nodes = static_cast<std::size_t>(placement.nodes());
+  const bool is_known = !host_of.empty();
+  if (is_known && nodes == static_cast<std::size_t>(network->hosts()))
+    placement.node_of.assign(host_of.begin(), host_of.end());
+  std::size_t product = 1;
+  for (const int side : sides) product *= static_cast<std::size_t>(side);
+  if (product == nodes) placement.dimensions = sides;
+  if (!is_known || nodes < 2 || host_of.size() > static_cast<std::size_t>(k_most_ranks_by_link)) return placement;
+  std::vector<NodeId> host_of_node(nodes);
+  for (std::size_t rank = 0; rank < host_of.size(); ++rank)
+    host_of_node[static_cast<std::size_t>(placement.node_of[rank])] = host_of[rank];
+  placement.network = node_network(network, host_of_node);
+  return placement;
+}
+
 long long machine_checksum(const std::string& text) { return text.empty() ? 0 : machine(text).checksum; }
 
 std::vector<std::string> listed_hosts(const std::string& setting) {

@@ -26,6 +26,12 @@ LinkConstants machine_links(const std::string& text);
 std::shared_ptr<const NodeNetwork> node_network(const std::shared_ptr<const Topology>& network,
                                                 const std::vector<NodeId>& host_of);
 
+/// Ranks that are on hosts of a network. Where every host has some, nodes are numbered as their hosts, for that is how
+/// `sides` count, which hold only where they have as many places as there are nodes. `node_of`, `host_of`: [rank];
+/// `host_of` empty: nobody knows who is on which host, or of no network at all.
+Placement placement_on(const std::shared_ptr<const Topology>& network, std::vector<int> node_of,
+                       std::span<const NodeId> host_of, const std::vector<int>& sides);
+
 /// Of the text of a topology file, or of a spec; 0 when there is none. Read with the topology, once per process.
 long long machine_checksum(const std::string& text);
 

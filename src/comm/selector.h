@@ -59,8 +59,7 @@ class SelectorState {
   std::array<bool, k_calls> declined_{};  // for ever
   std::array<bool, k_calls> said_{};
   std::vector<int> node_of_;
-  std::vector<int> dimensions_;  // that the communicator's nodes form; empty: a crossbar
-  AlgorithmOptions options_;     // the groups found
+  AlgorithmOptions options_;  // the groups found
   std::shared_ptr<Chooser> chooser_;
   ScheduleFiles files_;
   FiledSchedules filed_;
@@ -127,8 +126,8 @@ class Selector : SelectorState {
 
  private:
   bool find_places(const colltopo_callbacks& callbacks);
-  void fit_topology();
-  std::shared_ptr<const NodeNetwork> network_of_nodes() const;
+  /// The groups are then of nodes by their hosts' numbers.
+  Placement fit_topology();
   Kept decided(const Request& request, const Rule* rule, bool filed);
   Decision decided_by(const Forced& choice, const std::string& source, const Request& request, Kept* kept);
   /// Nothing: `excluded` says what keeps it from serving the call.

@@ -32,6 +32,15 @@ void number_from_0(std::vector<int>& places) {
   }
 }
 
+/// [rank] its host; empty where they are not known.
+std::vector<NodeId> hosts_of(const RankPlaces& places) {
+  std::vector<NodeId> hosts(places.rank_at.size());
+  for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host)
+    for (int i = 0; i < places.ranks_on[host]; ++i, ++place)
+      hosts[static_cast<std::size_t>(places.rank_at[place])] = static_cast<NodeId>(host);
+  return hosts;
+}
+
 constexpr const char* k_settings = "different settings";
 
 /// To find out which settings differ: each by itself.
@@ -125,27 +134,11 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
     if (!agreed(found, {}, nullptr)) return false;
     options_.groups = grouped(group_of);
   }
-  fit_topology();
+  const Placement placement = fit_topology();
   if (rules_) rules_fingerprint_ = filed_.fingerprint();
-  chooser_ = shared_chooser(ranks_, Placement{node_of_, dimensions_, network_of_nodes()}, machine_, options_,
-                            settings_.values, measured_);
+  chooser_ = shared_chooser(ranks_, placement, machine_, options_, settings_.values, measured_);
   if (measured_ != nullptr && voice_.heard(1)) voice_.say(1, error_text(measured_, chooser_->expected_error()));
   return true;
-}
-
-// Null where it is unknown, or where prices by all links would take long.
-std::shared_ptr<const NodeNetwork> Selector::network_of_nodes() const {
-  const RankPlaces& places = filed_.places();
-  const int nodes = Placement{node_of_, {}}.nodes();
-  if (places.empty() || nodes < 2 || ranks_ > k_most_ranks_by_link) return nullptr;
-  std::vector<NodeId> host_of(static_cast<std::size_t>(nodes), 0);
-  for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host) {
-    for (int i = 0; i < places.ranks_on[host]; ++i, ++place) {
-      const auto rank = static_cast<std::size_t>(places.rank_at[place]);
-      host_of[static_cast<std::size_t>(node_of_[rank])] = static_cast<NodeId>(host);
-    }
-  }
-  return node_network(machine_network(settings_.topology), host_of);
 }
 
 bool Selector::find_places(const colltopo_callbacks& callbacks) {
@@ -162,32 +155,27 @@ bool Selector::find_places(const colltopo_callbacks& callbacks) {
   return good;
 }
 
-void Selector::fit_topology() {
+Placement Selector::fit_topology() {
   const RankPlaces& places = filed_.places();
-  if (!places.empty() && std::ranges::all_of(places.ranks_on, [](int count) { return count > 0; })) {
-    // Nodes by their hosts' numbers: that is how the sides count.
-    for (std::size_t host = 0, place = 0; host < places.ranks_on.size(); ++host)
-      for (int i = 0; i < places.ranks_on[host]; ++i, ++place)
-        node_of_[static_cast<std::size_t>(places.rank_at[place])] = static_cast<int>(host);
-    if (settings_.group.size == 0 && settings_.group.level == COLLTOPO_NODE) options_.groups = grouped(node_of_);
-  }
-  dimensions_ = settings_.dimensions;
-  std::size_t product = 1;
-  for (const int side : dimensions_) product *= static_cast<std::size_t>(side);
-  const auto nodes = static_cast<std::size_t>(Placement{node_of_, {}}.nodes());
-  if (!dimensions_.empty() && product != nodes) {
+  const std::vector<NodeId> hosts = hosts_of(places);
+  Placement placement = placement_on(hosts.empty() ? nullptr : machine_network(settings_.topology), node_of_, hosts,
+                                     settings_.dimensions);
+  node_of_ = placement.node_of;
+  if (settings_.group.size == 0 && settings_.group.level == COLLTOPO_NODE) options_.groups = grouped(node_of_);
+  const int nodes = placement.nodes();
+  const std::vector<int>& sides = placement.dimensions;
+  if (sides.empty() && !settings_.dimensions.empty())
     // A communicator on part of the machine has no such shape; its own nodes count as a crossbar.
-    voice_.say_once(1, fmt::format("topology {} has {} nodes, this communicator {}; taken as a crossbar",
-                                   settings_.topology, product, nodes));
-    dimensions_.clear();
-  }
+    voice_.say_once(1, fmt::format("topology {} is {} nodes, this communicator has {}; taken as a crossbar",
+                                   settings_.topology, fmt::join(settings_.dimensions, "x"), nodes));
   // With one rank per node the ranks form the torus themselves.
-  if (nodes != static_cast<std::size_t>(ranks_)) return;
+  if (nodes != ranks_) return placement;
   if (places.empty() || places.in_order)
-    options_.dimensions = dimensions_;
-  else if (!dimensions_.empty())
+    options_.dimensions = sides;
+  else if (!sides.empty())
     voice_.say_once(1, fmt::format("ranks are not in the order of the hosts of {}; closed forms take them as a ring",
                                    settings_.topology));
+  return placement;
 }
 
 std::string Selector::stamp() const {

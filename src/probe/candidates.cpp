@@ -29,22 +29,12 @@ Settings settings_of_environment() {
 
 // Where the ranks are, on the network of the settings if that is theirs.
 Placement placement_of(const Places& places, const Settings& settings) {
-  Placement placement{places.node_of, {}};
-  const auto nodes = static_cast<std::size_t>(placement.nodes());
-  if (settings.topology.empty() || nodes < 2) return placement;
+  const Placement alone{places.node_of, {}};
+  if (settings.topology.empty()) return alone;
   const auto network = machine_network(settings.topology);
   std::string why;
   const auto hosts = hosts_of_ranks(*network, settings.hosts, places.host_of, &why);
-  if (!hosts) return placement;
-  if (nodes == static_cast<std::size_t>(network->hosts())) {  // hosts by their numbers: that is how the sides count
-    placement.node_of.assign(hosts->begin(), hosts->end());
-    placement.dimensions = settings.dimensions;
-  }
-  std::vector<NodeId> host_of(nodes);
-  for (std::size_t rank = 0; rank < hosts->size(); ++rank)
-    host_of[static_cast<std::size_t>(placement.node_of[rank])] = (*hosts)[rank];
-  if (places.ranks <= k_most_ranks_by_link) placement.network = node_network(network, host_of);
-  return placement;
+  return hosts ? placement_on(network, places.node_of, *hosts, settings.dimensions) : alone;
 }
 
 // As jobs will have it.
