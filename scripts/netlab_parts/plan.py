@@ -11,6 +11,7 @@ from .fault import Fault
 # A queue that never drops keeps packets for longer than TCP's usual 200 ms, which would then be taken for losses.
 DEEP_QUEUE_BYTES = 512 * 1024
 HOST_QUEUE_BYTES = 4 * 1024 * 1024
+UNUSED_TABLE = 1  # of routes that no packet takes
 
 
 @dataclass
@@ -154,6 +155,8 @@ def lanes(node, planes, stub):
             lines.append(f"link set stub{plane} up")
         lines.append(f"link set {lane} up")
         lines.append(f"addr add {addresses.lane_address(node, plane)}/32 dev {lane}")
+        # Since 1.20 UCX uses a device only for peers that some table has a route to by it. No rule leads to this one.
+        lines.append(f"route add {addresses.lane_address(0, plane)}/16 dev {lane} table {UNUSED_TABLE}")
     return lines
 
 
