@@ -129,7 +129,7 @@ def station(graph, tables, shaping, node, stub):
     if not graph.is_switch(node):
         devices.append(f"addr add {addresses.management_address(node)}/16 dev {addresses.MANAGEMENT}")
         devices.append(f"link set {addresses.MANAGEMENT} up")
-    devices += lanes(node, range(tables.planes), stub)
+    devices += lanes(graph, node, range(tables.planes), stub)
     for number, link in enumerate(graph.links):
         if link.head == node and graph.mate[number] is None:
             devices.append(f"link set {addresses.receiver_device(number)} up")
@@ -144,7 +144,7 @@ def station(graph, tables, shaping, node, stub):
     )
 
 
-def lanes(node, planes, stub):
+def lanes(graph, node, planes, stub):
     """ip commands that give a station its addresses in these planes."""
     lines = []
     for plane in planes:
@@ -155,8 +155,11 @@ def lanes(node, planes, stub):
             lines.append(f"link set stub{plane} up")
         lines.append(f"link set {lane} up")
         lines.append(f"addr add {addresses.lane_address(node, plane)}/32 dev {lane}")
-        # Since 1.20 UCX uses a device only for peers that some table has a route to by it. No rule leads to this one.
-        lines.append(f"route add {addresses.lane_address(0, plane)}/16 dev {lane} table {UNUSED_TABLE}")
+        # Since 1.20 UCX uses a device only for peers that some table has a route to by it, which no other is more exact
+        # than. No rule leads to this table.
+        for other in range(graph.hosts):
+            if other != node:
+                lines.append(f"route add {addresses.lane_address(other, plane)}/32 dev {lane} table {UNUSED_TABLE}")
     return lines
 
 

@@ -29,7 +29,7 @@ def reroute(network, path, of=None):
         routes += len(own.routes)
         with open(f"{files}.rules", encoding="utf-8") as file:
             old = [line.replace("rule add", "rule del", 1).strip() for line in file]
-        lanes = plan.lanes(node, range(network.about["planes"], planes), network.about["stub"])
+        lanes = plan.lanes(graph, node, range(network.about["planes"], planes), network.about["stub"])
         write_lines(f"{files}.change", old + lanes + own.routes + own.rules)
         cut.at(network, node, lambda files=files: station.batch("ip", f"{files}.change"))
         write_lines(f"{files}.routes", own.routes)
