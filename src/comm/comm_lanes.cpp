@@ -11,10 +11,11 @@
 
 namespace colltopo {
 
-// A trial that failed may have left a message behind; its number is not used again.
+// A trial that failed may have left a message behind, and so may a lane that is given up; the number is not used again.
 CommLanes::~CommLanes() {
+  const bool left_behind = broken_ || (transport_ != nullptr && transport_->has_knocks());
   transport_.reset();
-  if (number_ >= 0 && !broken_) communicator_numbers().free(number_);
+  if (number_ >= 0 && !left_behind) communicator_numbers().free(number_);
 }
 
 bool CommLanes::serve(const Settings& settings, const std::string& plan, const Program& program,
@@ -90,13 +91,13 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
                               number_)};
 }
 
-void CommLanes::tell(Findings& findings) {
-  if (transport_ != nullptr && !broken_) care_.tell(*transport_, rank_, findings);
+void CommLanes::report(Findings& findings) {
+  if (transport_ != nullptr && !broken_) care_.report(*transport_, rank_, findings);
 }
 
-bool CommLanes::heed(const Agreement::Result& agreed, Remark* remark) {
+bool CommLanes::decide(const Agreement::Result& agreed, Remark* remark) {
   if (transport_ == nullptr || broken_) return false;
-  const LaneCare::Outcome outcome = care_.heed(*transport_, rank_, agreed);
+  const LaneCare::Outcome outcome = care_.decide(*transport_, rank_, agreed);
   if (!outcome.remark.empty()) *remark = {outcome.level, outcome.remark};
   return outcome.changed;
 }

@@ -45,8 +45,8 @@ class CommLanes {
 
   /// Of a look at all of them, after the same call on all ranks: what this one has seen, and what the ranks made of it.
   /// True: lanes were given up or taken back, and all plans are to be wired anew.
-  void tell(Findings& findings);
-  bool heed(const Agreement::Result& agreed, Remark* remark);
+  void report(Findings& findings);
+  bool decide(const Agreement::Result& agreed, Remark* remark);
 
   /// Once a plan has gone by lanes.
   LaneTransport* transport() { return transport_.get(); }

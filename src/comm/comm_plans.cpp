@@ -156,6 +156,7 @@ std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& c
   made->one_buffer = plan.in_place || row(collective).one_buffer;
   made->on_lanes = plan.on_lanes;
   if (made->on_lanes) made->lanes_given_up = lanes_.transport()->given_up();
+  made->independent = plan.independent;
   made->ticks = Watch::ticks_of(request.bytes);
   if (made->one_buffer) join_buffers(plan, call, *made);
   count(collective, *made, call, form);

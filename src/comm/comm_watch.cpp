@@ -17,12 +17,19 @@ void Comm::look_again(Collective collective) {
   Findings findings;
   const std::size_t ticks = findings.smallest(watch_.proposal());
   const std::size_t any_changed = findings.largest(changed ? 1 : 0);
-  lanes_.tell(findings);
+  lanes_.report(findings);
+  // What this rank has sent by lanes may still be what another one waits for before it comes here.
+  LaneTransport* const lanes = lanes_.transport();
+  if (lanes != nullptr) turn_transport_.move_also([lanes] { lanes->move(); });
   const Agreement::Result agreed = agreement_.agree(findings);
+  turn_transport_.move_also({});
   if (!agreed.good) return watch_.end();
   watch_.continues(agreed.value(ticks));
   CommLanes::Remark remark;
-  if (lanes_.heed(agreed, &remark)) forget_plans();
+  if (lanes_.decide(agreed, &remark)) {
+    forget_calls();
+    lanes_.forget();
+  }
   if (!remark.line.empty()) voice_.say(remark.level, remark.line);
   if (agreed.largest(any_changed) == 1) replace();
 }

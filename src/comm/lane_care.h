@@ -20,22 +20,23 @@ class LaneCare {
   };
 
   /// What this rank has seen since the last time, for all ranks to agree on.
-  void tell(LaneTransport& lanes, Rank rank, Findings& findings);
-  /// What they agreed on, the same on all of them but for the line.
-  Outcome heed(LaneTransport& lanes, Rank rank, const Agreement::Result& agreed);
+  void report(LaneTransport& lanes, Rank rank, Findings& findings);
+  /// By what they agreed on; the same on all of them but for the remark.
+  Outcome decide(LaneTransport& lanes, Rank rank, const Agreement::Result& agreed);
 
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr double k_shortest_rest_s = 10, k_longest_rest_s = 600;
 
-  struct Lame {
-    Clock::time_point since{};          // when it was given up
-    double rest_s = k_shortest_rest_s;  // until messages try it; each time longer
+  struct State {
+    // Rank 0's alone count.
+    Clock::time_point since{};          // it was given up, or is used again
+    double rest_s = k_shortest_rest_s;  // until messages try it; longer each time, unless it has worked that long
     bool is_tried = false;
     std::size_t finding = 0;
   };
 
-  std::vector<Lame> of_lane_;  // [lane] empty: nothing was told yet
+  std::vector<State> of_lane_;  // [lane] empty: nothing was told yet
 };
 
 }  // namespace colltopo

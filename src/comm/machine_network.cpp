@@ -107,10 +107,12 @@ std::shared_ptr<const NodeNetwork> node_network(const std::shared_ptr<const Topo
 Placement placement_on(const std::shared_ptr<const Topology>& network, std::vector<int> node_of,
                        std::span<const NodeId> host_of, const std::vector<int>& sides) {
   Placement placement{std::move(node_of), {}};
-  const auto nodes = static_cast<std::size_t>(placement.nodes());
   const bool is_known = !host_of.empty();
-  if (is_known && nodes == static_cast<std::size_t>(network->hosts()))
-    placement.node_of.assign(host_of.begin(), host_of.end());
+  std::vector<NodeId> hosts(host_of.begin(), host_of.end());
+  std::ranges::sort(hosts);
+  const auto used = std::unique(hosts.begin(), hosts.end()) - hosts.begin();
+  if (is_known && used == network->hosts()) placement.node_of.assign(host_of.begin(), host_of.end());
+  const auto nodes = static_cast<std::size_t>(placement.nodes());
   std::size_t product = 1;
   for (const int side : sides) product *= static_cast<std::size_t>(side);
   if (product == nodes) placement.dimensions = sides;

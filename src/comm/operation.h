@@ -48,6 +48,7 @@ struct Ready {
   LaneMask lanes_given_up = 0;                       // when it was wired
   std::shared_ptr<const AggregatedCall> aggregated;  // in place of `bound`, of one operation alone
   bool has_traffic = false;                          // that shares are to follow
+  bool independent = false;                          // no send waits for a message
   bool is_small = false;                             // needs few bytes, and nothing else than to run
 
  private:

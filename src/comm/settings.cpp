@@ -217,9 +217,11 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view, std::string_view v) { s.lanes = lane_setting(v); }},
       {{"connect_timeout_s", "10", "transport ucx: seconds that new endpoints have to get a message through"},
        [](Settings& s, std::string_view n, std::string_view v) { s.connect_timeout_s = whole_number(n, v, 1, 3600); }},
-      {{"lane_patience", "2",
-        "transport ucx: seconds that a message may be late on one lane, when others of its sender have come by another "
-        "and nothing moves; then all ranks give the lane up for a while, at their next look (watch); 0: never"},
+      {{"lane_patience_s", "2",
+        "transport ucx: seconds that a message may be late on one lane, when later ones of its sender have come by "
+        "another "
+        "and nothing moves; then all ranks give the lane up for a while, at their next look (watch); 0, or watch 0: "
+        "never"},
        [](Settings& s, std::string_view n, std::string_view v) { s.lane_patience_s = whole_number(n, v, 0, 86400); }},
       latency_row("latency_node", &Machine::latency_node, "0.4us", "model: one message within a node"),
       latency_row("latency_network", &Machine::latency_network, "2us",

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
 
 #include "transport/lingering.h"
 
@@ -67,7 +68,7 @@ LaneTransport::~LaneTransport() {
   // What is not heard may still come in.
   for (Trial& knock : knocks_)
     if (knock.request != nullptr) calls_.abandon(&knock.request);
-  if (!knocks_.empty()) (void)new std::list<Trial>(std::move(knocks_));
+  keep_knocks();
   calls_.close(set_, std::chrono::duration<double>(k_flush_patience).count());
 }
 
@@ -176,6 +177,14 @@ void LaneTransport::knock(Lane lane) {
   }
 }
 
+// Of knocks that may still come in: their memory must stay.
+void LaneTransport::keep_knocks() noexcept {
+  static auto* const mutex = new std::mutex;
+  static auto* const kept = new std::list<Trial>;
+  const std::lock_guard lock(*mutex);
+  kept->splice(kept->end(), knocks_);
+}
+
 bool LaneTransport::is_heard(Lane lane) {
   move();
   std::erase_if(knocks_, [&](Trial& knock) {
@@ -264,14 +273,14 @@ int LaneTransport::recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane
   const std::uint32_t sequence = received_[static_cast<std::size_t>(peer)]++;
   const Lane ours = lane_to(peer, lane, given_up_);
   const int code = recv_as(message_tag(place_.number, peer, sequence), data, bytes, peer, ours, request);
-  if (code == 0) waits_.begins(*request, peer, ours, bytes);
+  if (code == 0) waits_.add(*request, peer, sequence, ours, bytes);
   return code;
 }
 
 int LaneTransport::test(Request* request) noexcept {
   const Request before = *request;
   const int code = test_as(request);
-  if (*request == nullptr) waits_.ends(before);
+  if (*request == nullptr) waits_.remove(before);
   return code;
 }
 
@@ -296,8 +305,11 @@ bool LaneTransport::Flush::is_over() const noexcept {
 
 void LaneTransport::begin(Flush& flush) noexcept {
   const std::size_t used = lanes_used_.load(std::memory_order_acquire);
+  // Over lanes that are given up goes nothing but knocks, and what operations of before send: lingering()'s.
+  const LaneMask skipped = &flush == &lingering_ ? 0 : given_up_;
   for (std::size_t i = 0; i < used; ++i)
-    if (flush.under_way[i] == nullptr) calls_.settle(set_, used_[i], &flush.under_way[i]);
+    if (flush.under_way[i] == nullptr && (mask_of(used_[i]) & skipped) == 0)
+      calls_.settle(set_, used_[i], &flush.under_way[i]);
 }
 
 void LaneTransport::look_at(Flush& flush) noexcept {
@@ -326,10 +338,11 @@ bool LaneTransport::is_out(Flush& flush, double time_s, bool whole, Transport& w
   return flush.is_over();
 }
 
-// What stays under way for so long is not waited for again: it may be nobody's message.
+// What stays under way for so long is not waited for again: it may be nobody's message. But it is moved on.
 void LaneTransport::settle() noexcept {
   if (operations_->load(std::memory_order_acquire) > 0) return lingering().add(*this);
   settles_ = settles_ && is_out(settling_, k_settle_patience_s, false, lent_);
+  if (!settles_) lingering().add(*this);
 }
 
 void LaneTransport::operation_ends() noexcept {

@@ -55,13 +55,14 @@ class LaneTransport final : public Transport {
   /// Sends a message over every endpoint of a lane. is_heard(): they have come in, here.
   void knock(Lane lane);
   bool is_heard(Lane lane);
+  bool has_knocks() const { return !knocks_.empty(); }
 
   /// A lane of the program that no lane of ours serves; -1: none.
   Lane unserved(const Program& program) const;
-  /// Makes the endpoints of a program, with the lanes that are not given up, that are not there yet and begins to send
-  /// a message over each. reach(), next, waits until those are gone, and hear(), once all ranks have reached theirs,
-  /// for what comes in. Each is empty, or what is wrong, of the last two after `time_limit_s` at most. `waits` moves
-  /// MPI on meanwhile.
+  /// Makes the endpoints that a program needs and that are not there yet, none on lanes that are given up, and begins
+  /// to send a message over each. reach(), next, waits until those are gone, and hear(), once all ranks have reached
+  /// theirs, for what comes in. Each is empty, or what is wrong, of the last two after `time_limit_s` at most. `waits`
+  /// moves MPI on meanwhile.
   std::string connect(const Program& program);
   std::string reach(double time_limit_s, Transport& waits);
   std::string hear(double time_limit_s, Transport& waits);
@@ -77,8 +78,10 @@ class LaneTransport final : public Transport {
   /// under way on these lanes, those of other communicators too, that is left to lingering(): their messages may have
   /// to wait for peers that wait for this rank.
   void settle() noexcept;
-  /// After a run, before settle() or after a fault.
-  void run_is_over() noexcept { waits_.run_is_over(); }
+  /// Around a run of a call that blocks, the end before settle() or after a fault. `independent`: none of its sends
+  /// waits for a message.
+  void begin_run(bool independent) noexcept { waits_.begin_run(independent); }
+  void end_run() noexcept { waits_.end_run(); }
 
   /// The lane of ours that a program's takes between this rank and a peer, on both of them, with these given up.
   Lane lane_to(Rank peer, Lane lane, LaneMask given_up) const noexcept {
@@ -112,7 +115,7 @@ class LaneTransport final : public Transport {
   int recv(std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override;
   int test(Request* request) noexcept override;
   void abandon(Request* request) noexcept override {
-    waits_.ends(*request);
+    waits_.remove(*request);
     calls_.abandon(request);
   }
   void progress() noexcept override;
@@ -136,6 +139,7 @@ class LaneTransport final : public Transport {
   void use(Lane lane);
   Lane in_place_of(Lane lane, Rank peer, LaneMask given_up) const noexcept;
   void begin(Trial& trial);
+  void keep_knocks() noexcept;
   int code_of(int failure) const noexcept {
     return failure == k_lane_truncated ? place_.truncation_code : place_.error_code;
   }

@@ -3,6 +3,6 @@
 case $(mpirun --version 2>/dev/null) in
   *'(Open MPI) '[1-5].* | '') ;;
   *)
-    export OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any OMPI_MCA_osc=^ucx UCX_TLS=tcp,self
+    export OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any OMPI_MCA_osc=^ucx UCX_TLS="${UCX_TLS:-tcp,self}"
     ;;
 esac

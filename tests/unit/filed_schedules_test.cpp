@@ -8,6 +8,7 @@
 
 #include "colltopo/algorithms.h"
 #include "colltopo/error.h"
+#include "colltopo/node_network.h"
 #include "colltopo/placement.h"
 #include "colltopo/text.h"
 #include "colltopo/verify.h"
@@ -222,6 +223,38 @@ TEST(WithRanksText, is_what_the_modifier_reads) {
   for (const std::vector<int>& ranks_on : std::vector<std::vector<int>>{{1, 1, 1}, {2, 2, 2}, {2, 1, 0}, {0, 0, 3}})
     EXPECT_EQ(fingerprint(topology_of(with_ranks_text("ring:3", ranks_on))),
               fingerprint(with_ranks(topology_of("ring:3"), ranks_on)));
+}
+
+TEST(PlacementOn, nodes_are_hosts_where_every_host_has_ranks) {
+  const std::shared_ptr<const Topology> torus = machine_network("torus:2x2");
+  const std::vector<int> sides = {2, 2};
+  // Nodes as they first come, which is not the order of hosts.
+  const Placement whole = placement_on(torus, {0, 1, 2, 3}, std::vector<NodeId>{3, 1, 0, 2}, sides);
+  EXPECT_THAT(whole.node_of, ElementsAre(3, 1, 0, 2));
+  EXPECT_EQ(whole.dimensions, sides);
+  ASSERT_NE(whole.network, nullptr);
+  EXPECT_EQ(whole.network->path(0, 1).size(), 1u);
+  // A library that takes the ranks of a host apart.
+  const Placement apart =
+      placement_on(torus, {0, 1, 2, 3, 4, 5, 6, 7}, std::vector<NodeId>{0, 0, 1, 1, 2, 2, 3, 3}, sides);
+  EXPECT_THAT(apart.node_of, ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+  EXPECT_EQ(apart.dimensions, sides);
+  EXPECT_NE(apart.network, nullptr);
+}
+
+TEST(PlacementOn, a_part_of_the_machine_has_no_sides) {
+  const std::shared_ptr<const Topology> torus = machine_network("torus:2x2");
+  const Placement part = placement_on(torus, {0, 0, 1, 1}, std::vector<NodeId>{1, 1, 3, 3}, {2, 2});
+  EXPECT_THAT(part.node_of, ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(part.dimensions, IsEmpty());
+  ASSERT_NE(part.network, nullptr);
+  EXPECT_EQ(part.network->nodes(), 2);
+  // As many nodes as hosts, but not on all of them.
+  const Placement apart = placement_on(torus, {0, 1, 2, 3}, std::vector<NodeId>{0, 0, 3, 3}, {2, 2});
+  EXPECT_THAT(apart.node_of, ElementsAre(0, 1, 2, 3));
+  const Placement unknown = placement_on(nullptr, {0, 1, 2, 3}, {}, {2, 2});
+  EXPECT_EQ(unknown.network, nullptr);
+  EXPECT_THAT(unknown.dimensions, ElementsAre(2, 2));
 }
 
 }  // namespace

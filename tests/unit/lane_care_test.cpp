@@ -36,11 +36,11 @@ struct OneRank {
   }
   LaneCare::Outcome look(std::vector<long long> agreed) {
     Findings findings;
-    care.tell(*lanes, rank, findings);
+    care.report(*lanes, rank, findings);
     Agreement::Result result;
     result.good = true;
     result.smallest = std::move(agreed);
-    return care.heed(*lanes, rank, result);
+    return care.decide(*lanes, rank, result);
   }
   Rank rank;
   LaneCalls calls{};
@@ -91,7 +91,7 @@ TEST(LaneCare, only_rank_0_waits_for_the_rest_to_end) {
     OneRank one(rank);
     one.look({k_nobody, k_nobody, 2});
     Findings findings;
-    one.care.tell(*one.lanes, rank, findings);
+    one.care.report(*one.lanes, rank, findings);
     const Agreement::Result own = Agreement(0, 1, one.lent).agree(findings);
     EXPECT_EQ(own.value(2), rank == 0 ? 0 : 1) << rank;
   }

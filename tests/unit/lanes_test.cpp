@@ -422,9 +422,10 @@ struct OwnCall {
 
 /// All ranks' calls by the lanes themselves, begun and not moved on yet.
 struct Calls {
-  explicit Calls(Job& of) : job(of) {
+  explicit Calls(Job& of, bool independent = true) : job(of) {
     for (Rank rank = 0; rank < k_ranks; ++rank)
       all.push_back(std::make_unique<OwnCall>(rank, 0, *job.transports[static_cast<std::size_t>(rank)]));
+    for (auto& transport : job.transports) transport->begin_run(independent);
     for (auto& call : all) call->start();
   }
   bool finish(int turns) {
@@ -437,7 +438,7 @@ struct Calls {
   }
   void end() {
     for (std::size_t rank = 0; rank < k_ranks; ++rank) {
-      job.transports[rank]->run_is_over();
+      job.transports[rank]->end_run();
       for (std::size_t from = 0; from < k_ranks; ++from)
         for (std::size_t i = 0; i < k_elements; ++i)
           ASSERT_EQ(all[rank]->output[from * k_elements + i],
@@ -457,6 +458,66 @@ LaneMask late_anywhere(const Job& job) {
   LaneMask all = 0;
   for (const auto& transport : job.transports) all |= transport->late();
   return all;
+}
+
+constexpr double k_short_s = 0.01;
+
+/// What is late of receives that are under way, when nothing moves for long enough.
+LaneMask late_after_a_while(LaneWaits& waits) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(3 * k_short_s);
+  while (std::chrono::steady_clock::now() < end) waits.turn(false);
+  return waits.late();
+}
+
+TEST(LaneWaits, a_lane_is_late_where_another_has_brought_what_was_begun_later) {
+  int first = 0, second = 0, third = 0;
+  LaneWaits waits(4, k_short_s);
+  waits.begin_run(false);
+  waits.add(&first, 2, 7, 1, 8);
+  waits.add(&second, 2, 8, 0, 8);
+  waits.add(&third, 2, 9, 1, 8);
+  waits.remove(&second);
+  EXPECT_EQ(late_after_a_while(waits), mask_of(1));  // 7 is late; 9 by itself need not be
+  waits.forget();
+  waits.remove(&first);
+  EXPECT_EQ(late_after_a_while(waits), 0u);
+  waits.end_run();
+  waits.begin_run(false);
+  waits.add(&first, 2, 6, 1, 8);  // what came in another run says nothing of this one
+  EXPECT_EQ(late_after_a_while(waits), 0u);
+}
+
+// A sender that waits for a third rank has not begun its next message.
+TEST(LaneWaits, messages_that_wait_for_others_are_not_late_for_those_before_them) {
+  int first = 0, second = 0;
+  for (const bool independent : {false, true}) {
+    LaneWaits waits(4, k_short_s);
+    waits.begin_run(independent);
+    waits.add(&first, 2, 0, 0, 8);
+    waits.add(&second, 2, 1, 1, 8);
+    waits.remove(&first);
+    EXPECT_EQ(late_after_a_while(waits), independent ? mask_of(1) : 0) << independent;
+  }
+}
+
+TEST(LaneWaits, other_peers_and_the_same_lane_prove_nothing_and_long_messages_have_longer) {
+  int first = 0, second = 0, third = 0;
+  LaneWaits waits(4, k_short_s);
+  waits.begin_run(true);
+  waits.add(&first, 1, 0, 0, 8);
+  waits.add(&second, 2, 1, 1, 8);
+  waits.add(&third, 2, 2, 1, 8);
+  waits.remove(&first);
+  waits.remove(&third);
+  EXPECT_EQ(late_after_a_while(waits), 0u);
+  waits.add(nullptr, 3, 1, 0, 8);
+  waits.add(&first, 3, 0, 2, std::size_t{1} << 30);
+  EXPECT_EQ(late_after_a_while(waits), 0u);
+  LaneWaits never(4, 0);
+  never.begin_run(true);
+  never.add(nullptr, 3, 1, 0, 8);
+  never.add(&first, 3, 0, 2, 8);
+  EXPECT_EQ(late_after_a_while(never), 0u);
 }
 
 TEST(LaneTransport, sees_that_a_lane_stalls_when_others_are_done) {
@@ -580,6 +641,34 @@ TEST(LaneMessages, operations_and_calls_that_block_do_not_take_each_others_messa
                 << lanes;
       }
     }
+  }
+}
+
+// Of one that began before the ranks gave a lane up, whatever they have given up since.
+TEST(LaneMessages, an_operation_takes_the_lanes_that_its_plan_was_wired_with) {
+  for (const LaneMask wired_without : {LaneMask{0}, mask_of(1)}) {
+    Job job("device:a,b,c");
+    wire_all(job);
+    for (const auto& transport : job.transports) transport->give_up(mask_of(2) & ~wired_without);
+    stuck_lane = 1;
+    std::vector<std::unique_ptr<LaneMessages>> messages;
+    std::vector<std::unique_ptr<OwnCall>> calls;
+    for (Rank rank = 0; rank < k_ranks; ++rank) {
+      messages.push_back(std::make_unique<LaneMessages>(*job.transports[static_cast<std::size_t>(rank)]));
+      messages.back()->serve_tag(-30, false, wired_without);
+      calls.push_back(std::make_unique<OwnCall>(rank, 0, *messages.back()));
+    }
+    for (auto& call : calls) call->start();
+    const auto done_within = [&](int turns) {
+      for (int turn = 0; turn < turns; ++turn) {
+        for (auto& call : calls) call->done = call->done || call->run.progress();
+        for (auto& transport : job.transports) transport->progress();
+      }
+      return std::ranges::all_of(calls, [](const auto& call) { return call->done; });
+    };
+    EXPECT_EQ(done_within(3000), wired_without != 0);
+    stuck_lane = -1;
+    EXPECT_TRUE(done_within(3000));
   }
 }
 
