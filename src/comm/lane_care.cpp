@@ -83,8 +83,7 @@ LaneCare::Outcome LaneCare::decide(LaneTransport& lanes, Rank rank, const Agreem
         "{} given up, until messages get through again: rank {} waited for messages there when later "
         "ones had come",
         words(lost), rank);
-  if (rank == 0 && !back.empty())
-    outcome.remark += fmt::format("{}{} used again", outcome.remark.empty() ? "" : "; ", words(back));
+  if (rank == 0 && !back.empty()) outcome.remark += (outcome.remark.empty() ? "" : "; ") + words(back) + " used again";
   return outcome;
 }
 
