@@ -15,7 +15,7 @@ namespace colltopo {
 /// Lanes by their bits: there are 64 at most.
 using LaneMask = std::uint64_t;
 
-constexpr LaneMask mask_of(Lane lane) { return lane < 64 ? LaneMask{1} << lane : 0; }
+constexpr LaneMask mask_of(Lane lane) { return lane >= 0 && lane < 64 ? LaneMask{1} << lane : 0; }
 
 class LaneWaits {
  public:
