@@ -178,7 +178,7 @@ void LaneTransport::knock(Lane lane) {
 }
 
 // Of knocks that may still come in: their memory must stay.
-void LaneTransport::keep_knocks() noexcept {
+void LaneTransport::keep_knocks() {
   static auto* const mutex = new std::mutex;
   static auto* const kept = new std::list<Trial>;
   const std::lock_guard lock(*mutex);
@@ -199,7 +199,7 @@ Lane LaneTransport::in_place_of(Lane lane, Rank peer, LaneMask given_up) const n
   const auto is_left = [&](Lane other) { return (mask_of(other) & given_up) == 0; };
   Lane left = 0;
   for (Lane other = 0; other < setting_.lanes(); ++other) left += is_left(other) ? 1 : 0;
-  Lane skip = (place_.rank + peer + lane) % left;
+  Lane skip = (place_.rank + peer + lane) % std::max(left, Lane{1});
   for (Lane other = 0;; ++other)
     if (is_left(other) && skip-- == 0) return other;
 }

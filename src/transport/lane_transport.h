@@ -139,7 +139,7 @@ class LaneTransport final : public Transport {
   void use(Lane lane);
   Lane in_place_of(Lane lane, Rank peer, LaneMask given_up) const noexcept;
   void begin(Trial& trial);
-  void keep_knocks() noexcept;
+  void keep_knocks();
   int code_of(int failure) const noexcept {
     return failure == k_lane_truncated ? place_.truncation_code : place_.error_code;
   }
