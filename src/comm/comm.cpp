@@ -279,14 +279,15 @@ int Comm::run_with_memory(Transport& transport, Collective collective, const col
   Arena::Block memory = arena_.lease(ready.memory_bytes());
   Call bound = ready.buffers_of(call);
   if (ready.copied_bytes > 0) ready.set_aside(bound, memory.data());
-  if (ready.on_lanes) lanes_.transport()->begin_run(ready.independent);
+  LaneTransport* const lanes = ready.on_lanes ? lanes_.transport() : nullptr;
+  if (lanes != nullptr) lanes->begin_run(ready.independent);
   const int code = execution_.run(*ready.bound, transport, memory.data(), bound);
-  if (ready.on_lanes) lanes_.transport()->end_run();
+  if (lanes != nullptr) lanes->end_run();
   if (code != 0 && execution_.gave_up())
     Arena::keep_for_ever(std::move(memory));
   else
     arena_.give_back(std::move(memory));
-  if (ready.on_lanes && code == 0) lanes_.transport()->settle();
+  if (lanes != nullptr && code == 0) lanes->settle();
   if (ready.has_traffic && code == 0) follow_traffic(collective, call);
   return code;
 }

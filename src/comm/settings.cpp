@@ -174,7 +174,7 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view, std::string_view v) { s.rules = v; }},
       {{"watch", "2",
         "seconds between looks at whether the files of topology, schedules and rules have changed, which the job then "
-        "goes on with; 0: never"},
+        "goes on with, and at lanes that stall; 0: never"},
        [](Settings& s, std::string_view n, std::string_view v) { s.watch_s = whole_number(n, v, 0, 86400); }},
       {{"choice", "measured",
         "measured: the first calls of each size take turns among the model's best and the previous implementation, "

@@ -3,19 +3,7 @@
 # second one's address are refused or lost, all ranks go by MPI's messages, and one line says who did not reach whom.
 set -u
 build=$1
-here=$(dirname "$(realpath "$0")")
-if [ ! -f "$build/lib/libcolltopo_ucx.so" ]; then
-  echo "SKIP: built without UCX" >&2
-  exit 77
-fi
-if [ "${2:-}" != inside ]; then
-  if ! unshare --net true 2>/dev/null; then
-    echo "SKIP: a network of its own needs 'unshare --net', which is not permitted here" >&2
-    exit 77
-  fi
-  # /sys shows the devices of the network that it was mounted in.
-  exec unshare --net --mount sh -c 'mount -t sysfs sysfs /sys && exec "$0" "$1" inside' "$0" "$build"
-fi
+. "$(dirname "$(realpath "$0")")/two_lanes.sh"
 failed=0
 
 fail() {
@@ -23,15 +11,7 @@ fail() {
   failed=1
 }
 
-ip link set lo up
-for lane in 0 1; do
-  ip link add "lane$lane" type veth peer name "other$lane" || exit 77
-  ip address add "10.9.$lane.1/32" dev "lane$lane"
-  ip link set "lane$lane" up
-  ip link set "other$lane" up
-done
-export UCX_TLS=tcp,self OMPI_MCA_coll_topo_transport=ucx OMPI_MCA_coll_topo_lanes=device:lane0,lane1 OMPI_MCA_coll_topo_connect_timeout_s=30
-export OMPI_MCA_btl=vader,self OMPI_MCA_oob_tcp_if_include=lo
+export OMPI_MCA_coll_topo_connect_timeout_s=30
 "$build/bin/colltopo" generate ewsp ring:4 -o "/tmp/lanes_cut.$$.sched" >/dev/null
 trap 'rm -f /tmp/lanes_cut.$$.sched' EXIT
 
@@ -49,8 +29,6 @@ cut() {
   [ -n "$lines" ] || fail "$1: not a word: $output"
 }
 
-# Before the table of local addresses, which would answer itself.
-ip rule add pref 100 lookup local && ip rule del pref 0
 ip rule add pref 10 to 10.9.1.1 unreachable
 cut 'nreachable'
 ip rule del pref 10

@@ -4,19 +4,7 @@
 # throughout.
 set -u
 build=$1
-here=$(dirname "$(realpath "$0")")
-if [ ! -f "$build/lib/libcolltopo_ucx.so" ]; then
-  echo "SKIP: built without UCX" >&2
-  exit 77
-fi
-if [ "${2:-}" != inside ]; then
-  if ! unshare --net true 2>/dev/null; then
-    echo "SKIP: a network of its own needs 'unshare --net', which is not permitted here" >&2
-    exit 77
-  fi
-  # /sys shows the devices of the network that it was mounted in.
-  exec unshare --net --mount sh -c 'mount -t sysfs sysfs /sys && exec "$0" "$1" inside' "$0" "$build"
-fi
+. "$(dirname "$(realpath "$0")")/two_lanes.sh"
 
 scratch=$(mktemp -d)
 job=
@@ -33,15 +21,7 @@ fail() {
   exit 1
 }
 
-ip link set lo up
-for lane in 0 1; do
-  ip link add "lane$lane" type veth peer name "other$lane" || exit 77
-  ip address add "10.9.$lane.1/32" dev "lane$lane"
-  ip link set "lane$lane" up
-  ip link set "other$lane" up
-done
-# Rules before the table of local addresses, which would answer itself; and a neighbour that is not there.
-ip rule add pref 100 lookup local && ip rule del pref 0
+# To a neighbour that is not there.
 ip neighbour add 10.9.9.9 lladdr 02:00:00:00:00:99 dev lane0
 ip route add 10.9.1.1 via 10.9.9.9 dev lane0 onlink table 77
 cut() { ip rule add pref 10 to 10.9.1.1 lookup 77; }
@@ -68,10 +48,8 @@ until_calls() {
 }
 
 "$build/bin/colltopo" generate ewsp ring:4 -o "$scratch/ring.sched" >/dev/null || exit 1
-export UCX_TLS=tcp,self OMPI_MCA_coll_topo_transport=ucx OMPI_MCA_coll_topo_lanes=device:lane0,lane1
 export OMPI_MCA_coll_topo_watch=1 OMPI_MCA_coll_topo_lane_patience_s=1 OMPI_MCA_coll_topo_verbose=1
 export OMPI_MCA_coll_topo_alltoall_algorithm="file:$scratch/ring.sched"
-export OMPI_MCA_btl=vader,self OMPI_MCA_oob_tcp_if_include=lo
 timeout -k 3 130 "$here/run.sh" "$build" 1 4 "$build/bin/mpi_loop" 65 262144 >"$scratch/calls" 2>"$scratch/said" &
 job=$!
 until_calls 20 20

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/lane_care.h"
+#include "silent.h"
 
 namespace colltopo {
 namespace {
@@ -17,15 +18,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr long long k_nobody = std::numeric_limits<long long>::max();
-
-class Silent final : public Transport {
- public:
-  int send(const std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
-  int recv(std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
-  int test(Request*) noexcept override { return 1; }
-  void abandon(Request*) noexcept override {}
-  void progress() noexcept override {}
-};
 
 /// A rank with three lanes and no endpoints.
 struct OneRank {

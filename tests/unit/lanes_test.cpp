@@ -15,6 +15,7 @@
 
 #include "colltopo/error.h"
 #include "executions.h"
+#include "silent.h"
 #include "transport/communicator_numbers.h"
 #include "transport/lane_messages.h"
 #include "transport/lane_setting.h"
@@ -276,15 +277,6 @@ LaneCalls shuffling_calls() {
   calls.listen_end = [](LaneFault*) {};
   return calls;
 }
-
-class Silent final : public Transport {
- public:
-  int send(const std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
-  int recv(std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
-  int test(Request*) noexcept override { return 1; }
-  void abandon(Request*) noexcept override {}
-  void progress() noexcept override {}
-};
 
 constexpr Rank k_ranks = 4;
 constexpr Lane k_lanes = 3;
