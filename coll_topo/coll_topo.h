@@ -145,6 +145,7 @@ typedef struct mca_coll_topo_component_t {
     int priority;
     /* The values of the MCA variables, in the order of colltopo_settings(). */
     char *settings[MCA_COLL_TOPO_MAX_SETTINGS];
+    char *previous;    /* what MPI_T shows of it, Open MPI's to free */
     opal_mutex_t lock; /* for the lines warned of so far, and loading the hwloc topology */
 } mca_coll_topo_component_t;
 extern mca_coll_topo_component_t mca_coll_topo_component;
@@ -168,6 +169,8 @@ void mca_coll_topo_warn(const char *line);
 
 /* The callbacks that a module lends to colltopo. */
 void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks *callbacks);
+/* Notes for MPI_T which components the module has before it. */
+void mca_coll_topo_note_previous(mca_coll_topo_module_t *module);
 int mca_coll_topo_locality(void *context, int level, int *group_of);
 int mca_coll_topo_host_names(void *context, size_t size, char *names);
 void mca_coll_topo_forget_hosts(void);

@@ -66,6 +66,14 @@ static int mca_coll_topo_register(void)
     if (rc < 0) {
         return rc;
     }
+    mca_coll_topo_component.previous = "";
+    rc = mca_base_component_var_register(
+        component, "previous", "Which components have the collectives of MPI_COMM_WORLD otherwise",
+        MCA_BASE_VAR_TYPE_STRING, NULL, 0, MCA_BASE_VAR_FLAG_DEFAULT_ONLY, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
+        &mca_coll_topo_component.previous);
+    if (rc < 0) {
+        return rc;
+    }
     for (int i = 0; NULL != settings[i].name; ++i) {
         if (MCA_COLL_TOPO_MAX_SETTINGS <= i) {
             return OMPI_ERR_OUT_OF_RESOURCE;

@@ -142,6 +142,9 @@ static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_
 #undef MCA_COLL_TOPO_SAVE_OF_LIBNBC
 #undef MCA_COLL_TOPO_SAVE
     mca_coll_topo_find_defects(module);
+    if (&ompi_mpi_comm_world.comm == comm) {
+        mca_coll_topo_note_previous(module);
+    }
     return OMPI_SUCCESS;
 }
 

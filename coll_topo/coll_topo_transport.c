@@ -229,6 +229,27 @@ static const char *mca_coll_topo_previous_component(void *context, int collectiv
     return mca_coll_topo_component_of(modules[collective]);
 }
 
+void mca_coll_topo_note_previous(mca_coll_topo_module_t *module)
+{
+    char *all = NULL;
+
+    for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) {
+        const char *component = mca_coll_topo_previous_component(module, collective);
+        char *more = NULL;
+        if (NULL == component
+            || 0 > asprintf(&more, "%s%s%s=%s", NULL == all ? "" : all, NULL == all ? "" : " ",
+                            colltopo_collective_name(collective), component)) {
+            continue;
+        }
+        free(all);
+        all = more;
+    }
+    if (NULL != all) {
+        free(mca_coll_topo_component.previous);
+        mca_coll_topo_component.previous = all;
+    }
+}
+
 static void mca_coll_topo_replaced(void *context)
 {
     mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;

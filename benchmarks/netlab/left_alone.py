@@ -56,7 +56,7 @@ def job_on(name):
     topology, per_host, rate = NETWORKS[name]
     with lab.network(topology, "--rate", rate, "--burst", "2k") as about, tempfile.TemporaryDirectory(dir="/run") as folder:
         job = Job(topology, rate, per_host, about["hosts"] * per_host, f"{folder}/constants.json")
-        print(lab.ask([*job.command({}), "colltopo-probe", "--seconds", "20", "-o", job.constants]).strip(), flush=True)
+        print(lab.ask([*job.command({}), "colltopo-probe", "--seconds", "60", "-o", job.constants]).strip(), flush=True)
         yield job
 
 

@@ -96,7 +96,8 @@ std::string unfit_for(const Properties& properties, const Request& request);
 /// What settings fix for one collective ("alltoall_radix"), on top of what holds for all.
 using CollectiveValues = std::array<OptionValues, k_collectives>;
 
-/// What calls of one algorithm took on the ranks of a chooser, with the variant that is cheapest at each size.
+/// What calls of one algorithm took on the ranks of a chooser, with the variant that is cheapest at each size; or calls
+/// of a previous component.
 struct MeasuredRow {
   struct Time {
     std::size_t bytes = 0;  // as in Request
@@ -105,14 +106,12 @@ struct MeasuredRow {
     friend bool operator==(const Time&, const Time&) = default;
   };
   Collective collective = Collective::alltoall;
-  const Algorithm* algorithm = nullptr;
-  std::vector<Time> times;  // by bytes, ascending
+  const Algorithm* algorithm = nullptr;  // null: the previous component
+  std::vector<Time> times;               // by bytes, ascending
+  std::string previous = {};             // its name
 };
 /// Null: nothing was measured. Choosers are shared by those who have the same one.
 using MeasuredRows = std::shared_ptr<const std::vector<MeasuredRow>>;
-
-/// The part of the previous component's time that a candidate must stay below: a model is wrong somewhere.
-double lead_over_previous(const Request& request);
 
 /// Thread-safe.
 class Chooser {
@@ -139,6 +138,9 @@ class Chooser {
   /// The first of candidates(), unless it is less than lead_over_previous() ahead of the previous component. The answer
   /// lives as long as the chooser; a class that is known costs a look-up.
   const Choice& choose(const Request& request);
+  /// The part of the previous component's time that a candidate must stay below: a model is wrong somewhere, less where
+  /// both have been measured.
+  double lead_over_previous(const Request& request);
   /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
   std::vector<Candidate> leading(const Request& request, std::size_t most);
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is

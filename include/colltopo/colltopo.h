@@ -271,6 +271,9 @@ size_t colltopo_comm_memory(const colltopo_comm* comm);
 
 const char* colltopo_version(void);
 
+/* As schedule files and parameters have it: "alltoall". NULL: there is no such collective. */
+const char* colltopo_collective_name(int collective);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,7 +14,7 @@
 #include <unordered_map>
 
 #include "choice/fits.h"
-#include "choice/previous.h"
+#include "choice/played.h"
 #include "choice/variants.h"
 #include "colltopo/node_network.h"
 
@@ -22,9 +22,10 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_behind = 1.3;  // times the best, by its count: no price would turn that round
+constexpr double k_any_seconds = std::numeric_limits<double>::infinity();
 constexpr double k_lead = 0.95;
 constexpr double k_lead_untried = 0.75;
+constexpr double k_lead_measured = 0.85;  // untried, but both fitted to their own times
 
 // What a decision depends on besides the chooser.
 struct Key {
@@ -72,8 +73,6 @@ bool better(const Candidate& a, const Candidate& b) {
 }
 
 }  // namespace
-
-double lead_over_previous(const Request& request) { return request.tried ? k_lead : k_lead_untried; }
 
 bool operator==(const Placement& a, const Placement& b) {
   if (a.node_of != b.node_of || a.dimensions != b.dimensions) return false;
@@ -130,15 +129,10 @@ struct Chooser::State {
     AlgorithmOptions given;
     std::vector<Variant> variants;
   };
-  struct Played {  // a part of what the previous component does
-    Part part;
-    Variant variant;
-  };
   std::array<std::unique_ptr<std::vector<Variant>>, k_collectives> all;  // of every row that serves the collective
   std::deque<Named> named;
-  std::deque<Played> played;
+  Played played;
   std::vector<std::string> previous;  // names that have been asked about
-  std::unique_ptr<Terrain> within, between;
   std::unordered_map<Key, Choice, KeyHash> choices;
 
   State(Placement placement, const Machine& machine_, AlgorithmOptions options_, CollectiveValues values_,
@@ -147,13 +141,19 @@ struct Chooser::State {
         machine(machine_),
         options(completed(std::move(options_), terrain)),
         values(std::move(values_)),
-        measured(std::move(measured_)) {}
+        measured(std::move(measured_)),
+        played(terrain, machine) {}
 
   const Fits& fitted(Collective collective) {
     auto& made = fits[static_cast<std::size_t>(collective)];
     if (made) return *made;
     const auto model = [&](const MeasuredRow& row, std::size_t bytes) {
       std::optional<double> least;
+      if (row.algorithm == nullptr) {
+        const std::vector<Part> parts = played.parts_of(row.previous, collective, bytes);
+        if (!parts.empty()) least = played.seconds_of(parts, k_any_seconds, [](const Part&) { return 1; });
+        return least;
+      }
       for (Variant* const variant : worth_a_price(variants(collective), terrain, machine, bytes)) {
         if (variant->algorithm != row.algorithm || !variant->refusal.empty()) continue;
         const double seconds = variant->seconds(terrain, machine, bytes);
@@ -167,11 +167,14 @@ struct Chooser::State {
   double factor(const Variant& variant, std::size_t bytes) {
     return measured == nullptr ? 1 : fitted(variant.shape.collective).factor(variant.algorithm, bytes);
   }
-  // Of a part of what the previous component does: on another level, or of another collective, as all calls are.
-  double factor(const Part& part, const Request& request, const Variant& variant, std::size_t bytes) {
+  // Of a part of what the previous component does: its own, if it was measured; that of the same algorithm of ours; on
+  // another level, or of another collective, as all calls are.
+  double factor(const Part& part, const Request& request, std::size_t bytes) {
     if (measured == nullptr) return 1;
-    if (part.level == Level::all && part.collective == request.collective) return factor(variant, bytes);
-    return fitted(request.collective).common(bytes);
+    const Fits& all_fits = fitted(request.collective);
+    if (const auto own = all_fits.factor_of_previous(request.previous, bytes)) return *own;
+    const bool is_ours = part.level == Level::all && part.collective == request.collective;
+    return is_ours ? all_fits.factor(algorithm_named(part.algorithm), bytes) : all_fits.common(bytes);
   }
   double price(Variant& variant, std::size_t bytes) {
     return factor(variant, bytes) * variant.seconds(terrain, machine, bytes);
@@ -215,57 +218,39 @@ struct Chooser::State {
     return named.back().variants;
   }
 
-  const Terrain& terrain_of(Level level) {
-    if (level == Level::all) return terrain;
-    auto& made = level == Level::within_nodes ? within : between;
-    if (made) return *made;
-    Placement placement;
-    const Rank ranks = level == Level::within_nodes ? terrain.nodes->largest() : terrain.nodes->groups();
-    for (Rank r = 0; r < ranks; ++r) placement.node_of.push_back(level == Level::within_nodes ? 0 : r);
-    if (level == Level::between_nodes) {
-      placement.dimensions = terrain.placement.dimensions;
-      placement.network = terrain.placement.network;
-    }
-    return *(made = std::make_unique<Terrain>(std::move(placement)));
+  // Null: not measured.
+  const MeasuredRow* measured_previous(const Request& request) const {
+    if (measured == nullptr) return nullptr;
+    const auto row = std::ranges::find_if(*measured, [&](const MeasuredRow& one) {
+      return one.algorithm == nullptr && one.collective == request.collective && one.previous == request.previous &&
+             !one.times.empty();
+    });
+    return row == measured->end() ? nullptr : &*row;
   }
 
-  Variant& variant_of_part(const Part& part) {
-    for (Played& one : played) {
-      if (one.part.algorithm == part.algorithm && one.part.collective == part.collective &&
-          one.part.level == part.level && one.part.values == part.values)
-        return one.variant;
-    }
-    const Algorithm& algorithm = *algorithm_named(part.algorithm);
-    played.push_back(
-        {part, variant_of(algorithm, part.collective, {part.values, {}, {}}, terrain_of(part.level).nodes->ranks())});
-    return played.back().variant;
-  }
-
-  std::vector<Part> parts_of(const Request& request, std::size_t bytes) const {
-    return parts_of_previous(request.previous, request.collective, terrain.nodes->ranks(), terrain.nodes->groups(),
-                             terrain.nodes->largest(), bytes);
-  }
-
-  // Nothing: not a candidate. What by its count alone is clearly behind `best` seconds needs no programs.
+  // Nothing: it is not allowed, or nothing is known of the component.
   std::optional<Candidate> fallback(const Request& request, std::size_t bytes, double best) {
     if (!request.fallback_allowed) return std::nullopt;
-    const std::vector<Part> parts = parts_of(request, bytes);
-    if (parts.empty()) return std::nullopt;
-    Machine unbounded = machine;  // no window of ours
-    unbounded.window = std::numeric_limits<int>::max();
+    const std::vector<Part> parts = played.parts_of(request.previous, request.collective, bytes);
+    const MeasuredRow* const times = measured_previous(request);
     Candidate candidate;
-    std::string names;
-    for (const Part& part : parts) {
-      Variant& variant = variant_of_part(part);
-      const auto size = static_cast<std::size_t>(part.bytes);
-      const Terrain& there = terrain_of(part.level);
-      const double fit = factor(part, request, variant, bytes);
-      const double counted = variant.counted ? fit * variant.counted_seconds(there, unbounded, size) : 0;
-      candidate.seconds += counted > k_behind * best ? counted : fit * variant.seconds(there, unbounded, size);
-      names += (names.empty() ? "" : " + ") + variant.name;
+    if (!parts.empty()) {
+      candidate.seconds =
+          played.seconds_of(parts, best, [&](const Part& part) { return factor(part, request, bytes); });
+      candidate.name =
+          fmt::format("fallback (priced as {}{})", played.names_of(parts), times == nullptr ? "" : ", measured");
+    } else if (times != nullptr) {
+      candidate.seconds = seconds_between(times->times, bytes);
+      candidate.name = "fallback (measured)";
+    } else {
+      return std::nullopt;
     }
-    candidate.name = fmt::format("fallback (priced as {})", names);
     return candidate;
+  }
+
+  double lead(const Request& request) {
+    if (request.tried) return k_lead;
+    return measured_previous(request) == nullptr ? k_lead_untried : k_lead_measured;
   }
 
   std::size_t number_of(std::string_view component) {
@@ -307,12 +292,12 @@ struct Chooser::State {
 
   Candidate decided(const Request& request, std::size_t bytes) {
     Candidate unknown{nullptr, {}, "fallback", 0, ""};
-    if (request.fallback_allowed && parts_of(request, bytes).empty()) return unknown;
+    if (request.fallback_allowed && measured_previous(request) == nullptr &&
+        played.parts_of(request.previous, request.collective, bytes).empty())
+      return unknown;
     Candidate best = cheapest(variants(request.collective), request, bytes);
-    std::optional<Candidate> left =
-        fallback(request, bytes, best.excluded.empty() ? best.seconds : std::numeric_limits<double>::infinity());
-    if (left && (!best.excluded.empty() || best.seconds >= lead_over_previous(request) * left->seconds))
-      return *std::move(left);
+    std::optional<Candidate> left = fallback(request, bytes, best.excluded.empty() ? best.seconds : k_any_seconds);
+    if (left && (!best.excluded.empty() || best.seconds >= lead(request) * left->seconds)) return *std::move(left);
     return best.excluded.empty() ? best : unknown;
   }
 
@@ -349,8 +334,7 @@ std::vector<Candidate> Chooser::candidates(const Request& request) {
   for (Variant* const variant :
        worth_a_price(state_->variants(request.collective), state_->terrain, state_->machine, bytes))
     all.push_back(state_->candidate_of(*variant, request, bytes));
-  if (auto fallback = state_->fallback(request, bytes, std::numeric_limits<double>::infinity()))
-    all.push_back(*std::move(fallback));
+  if (auto fallback = state_->fallback(request, bytes, k_any_seconds)) all.push_back(*std::move(fallback));
   std::ranges::stable_sort(all, better);
   return all;
 }
@@ -380,6 +364,11 @@ const Choice& Chooser::choose(const Request& request) {
           request.tried};
   if (among == nullptr) key.among = &state_->variants(request.collective);
   return state_->kept(key, sizes, [&] { return state_->decided(request, sizes.middle); });
+}
+
+double Chooser::lead_over_previous(const Request& request) {
+  const std::lock_guard lock(state_->mutex);
+  return state_->lead(request);
 }
 
 const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request) {

@@ -31,7 +31,7 @@ double median(std::vector<double> values) {
 Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model& model) {
   for (const MeasuredRow& row : rows) {
     if (row.collective != collective) continue;
-    Fitted fitted{row.algorithm, {}};
+    Fitted fitted{row.algorithm, row.previous, {}};
     for (const MeasuredRow::Time& time : row.times) {
       const std::optional<double> seconds = model(row, time.bytes);
       if (!seconds || *seconds <= 0) continue;
@@ -42,15 +42,24 @@ Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
       errors_.push_back(std::abs(between(others, fitted.points[i].octave) / fitted.points[i].factor - 1));
     }
-    if (!fitted.points.empty()) rows_.push_back(std::move(fitted));
+    if (!fitted.points.empty()) (row.algorithm == nullptr ? previous_ : rows_).push_back(std::move(fitted));
   }
 }
 
 double Fits::factor(const Algorithm* algorithm, std::size_t bytes) const {
-  const double shared = common(bytes);
   const auto row = std::ranges::find(rows_, algorithm, &Fitted::algorithm);
-  if (row == rows_.end()) return shared;
-  return std::clamp(between(row->points, octave_of(bytes)), shared / k_apart, shared * k_apart);
+  return row == rows_.end() ? common(bytes) : near_the_others(*row, bytes);
+}
+
+std::optional<double> Fits::factor_of_previous(std::string_view name, std::size_t bytes) const {
+  const auto row = std::ranges::find(previous_, name, &Fitted::previous);
+  if (row == previous_.end()) return std::nullopt;
+  return near_the_others(*row, bytes);
+}
+
+double Fits::near_the_others(const Fitted& row, std::size_t bytes) const {
+  const double own = between(row.points, octave_of(bytes)), shared = rows_.empty() ? own : common(bytes);
+  return std::clamp(own, shared / k_apart, shared * k_apart);
 }
 
 double Fits::common(std::size_t bytes) const {
@@ -69,6 +78,16 @@ double Fits::between(std::span<const Point> points, double octave) {
   }
   const Point &low = *(after - 1), &high = *after;
   return low.factor + (high.factor - low.factor) * (octave - low.octave) / (high.octave - low.octave);
+}
+
+double seconds_between(std::span<const MeasuredRow::Time> times, std::size_t bytes) {
+  if (times.size() == 1 || bytes <= times.front().bytes) return times.front().seconds;
+  const auto last = times.end() - 1;
+  const auto high = std::min(std::ranges::find_if(times, [&](const auto& time) { return time.bytes >= bytes; }), last);
+  const MeasuredRow::Time &from = *(high - 1), &to = *high;
+  const double seconds_per_byte = (to.seconds - from.seconds) / static_cast<double>(to.bytes - from.bytes);
+  const double more = seconds_per_byte * (static_cast<double>(bytes) - static_cast<double>(to.bytes));
+  return bytes > to.bytes ? to.seconds + std::max(0.0, more) : to.seconds + more;
 }
 
 }  // namespace colltopo

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "colltopo/choice.h"
@@ -17,11 +18,11 @@ namespace colltopo {
 
 class Fits {
  public:
-  /// The price by the model alone, in seconds, of the variant that is cheapest at this size; nothing where the row does
-  /// not serve.
+  /// The price by the model alone, in seconds, of the variant that is cheapest at this size, or of what the previous
+  /// component is known to do; nothing where the row does not serve.
   using Model = std::function<std::optional<double>(const MeasuredRow& row, std::size_t bytes)>;
 
-  /// Of the collective's rows; the others are passed over.
+  /// Of the collective's rows, which must stay; the others are passed over.
   Fits(Collective collective, std::span<const MeasuredRow> rows, const Model& model);
 
   /// What a price by the model is to be multiplied by, at most twice as far from the others' as they have in common. An
@@ -29,6 +30,8 @@ class Fits {
   double factor(const Algorithm* algorithm, std::size_t bytes) const;
   /// The median of all algorithms; 1 of none.
   double common(std::size_t bytes) const;
+  /// The same as factor(), of what the component of this name is known to do. Nothing: it was not measured.
+  std::optional<double> factor_of_previous(std::string_view name, std::size_t bytes) const;
   /// For each size between two others, by what share of the measured time a factor from those alone would be off.
   const std::vector<double>& errors() const { return errors_; }
 
@@ -38,12 +41,17 @@ class Fits {
   };
   struct Fitted {
     const Algorithm* algorithm;
+    std::string_view previous;
     std::vector<Point> points;
   };
   static double between(std::span<const Point> points, double octave);
+  double near_the_others(const Fitted& row, std::size_t bytes) const;
 
-  std::vector<Fitted> rows_;
+  std::vector<Fitted> rows_, previous_;
   std::vector<double> errors_;
 };
+
+/// What lies between the two nearest times, by bytes; beyond the last as fast as between the last two. Not for none.
+double seconds_between(std::span<const MeasuredRow::Time> times, std::size_t bytes);
 
 }  // namespace colltopo

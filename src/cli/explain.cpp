@@ -115,9 +115,13 @@ std::vector<Candidate> candidates_of(Chooser& chooser, const Request& request) {
   return all;
 }
 
-std::string reason_of(const Request& request, const Candidate& chosen, const std::vector<Candidate>& candidates) {
-  const auto fallback =
-      std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.algorithm == nullptr; });
+std::vector<Candidate>::const_iterator fallback_in(const std::vector<Candidate>& candidates) {
+  return std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.algorithm == nullptr; });
+}
+
+std::string reason_of(Chooser& chooser, const Request& request, const Candidate& chosen,
+                      const std::vector<Candidate>& candidates) {
+  const auto fallback = fallback_in(candidates);
   if (fallback == candidates.end() && chosen.algorithm == nullptr)
     return "nothing is known of the previous component; what is neither forced nor filed is left to it";
   if (fallback == candidates.end()) return "the cheapest candidate";
@@ -125,7 +129,7 @@ std::string reason_of(const Request& request, const Candidate& chosen, const std
     return fmt::format("the cheapest candidate; the previous component is predicted to take {:.2f} times as long",
                        fallback->seconds / chosen.seconds);
   return fmt::format("no candidate is predicted to take less than {:.0f}% of the previous component's time{}",
-                     100 * lead_over_previous(request), request.tried ? "" : ", and no trial may change bits");
+                     100 * chooser.lead_over_previous(request), request.tried ? "" : ", and no trial may change bits");
 }
 
 nlohmann::ordered_json candidates_json(const std::vector<Candidate>& candidates) {
@@ -214,6 +218,12 @@ std::string times_text(const std::vector<Outcome::Time>& times) {
   return text;
 }
 
+/// What a parameter, a rule or a file leaves to the previous component costs what the model says of that.
+Candidate with_price(Candidate chosen, const std::vector<Candidate>& candidates) {
+  const auto fallback = fallback_in(candidates);
+  return chosen.name == "fallback" && fallback != candidates.end() ? *fallback : chosen;
+}
+
 /// In the component's order: a parameter, a rule, what was measured, the model.
 Explained explained(const Arguments& arguments, const Settings& settings, const Rules& rules, Chooser& chooser,
                     const DecisionFile& decisions, const Request& request, const std::vector<Candidate>& candidates) {
@@ -244,7 +254,7 @@ Explained explained(const Arguments& arguments, const Settings& settings, const 
     return {Candidate{nullptr, {}, "fallback", 0, ""}, "the parameter choice is off"};
   const Request asked = for_model(settings, request);
   const Choice& choice = chooser.choose(asked);
-  return {choice, reason_of(asked, choice, candidates), choice.from, choice.to};
+  return {choice, reason_of(chooser, asked, choice, candidates), choice.from, choice.to};
 }
 
 /// Chunks that each shard, or the vector of bcast and reduce, is cut into; 0: the previous component serves, or a file
@@ -300,8 +310,9 @@ void run(const Arguments& arguments, const Session& session) {
   for (const std::size_t bytes : sizes) {
     request.bytes = bytes;
     const std::vector<Candidate> candidates = candidates_of(chooser, request);
-    const auto [chosen, why, from, to, measured] =
+    const auto [decided, why, from, to, measured] =
         explained(arguments, settings, rules, chooser, decisions, request, candidates);
+    const Candidate chosen = with_price(decided, candidates);
     const Chunk chunks = chunks_of(chosen, request, arguments.ranks);
     results.push_back({{"collective", arguments.collective},
                        {"ranks", arguments.ranks},

@@ -164,4 +164,9 @@ size_t colltopo_comm_memory(const colltopo_comm* comm) { return sizeof(*comm) + 
 
 const char* colltopo_version(void) { return COLLTOPO_VERSION; }
 
+const char* colltopo_collective_name(int collective) {
+  const bool is_one = collective >= 0 && collective < COLLTOPO_COLLECTIVES;
+  return is_one ? colltopo::name(static_cast<colltopo::Collective>(collective)).data() : nullptr;
+}
+
 }  // extern "C"

@@ -30,6 +30,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view k_line = "constants ";
 constexpr std::string_view k_times = " times";
 constexpr std::string_view k_from = " from ";
+constexpr std::string_view k_fallback = "fallback:";
 constexpr const char* k_cut = "bandwidth_cut";
 
 constexpr std::array<ConstantName, 8> k_names = {{{"latency_node", &Machine::latency_node, false},
@@ -64,6 +65,7 @@ ConstantsRecord::Times times_from(const Json& json) {
   ConstantsRecord::Times times;
   json.at("collective").get_to(times.collective);
   json.at("algorithm").get_to(times.algorithm);
+  times.component = json.value("component", "");
   for (const auto& [bytes, seconds] : json.at("seconds").items()) {
     std::size_t size = 0;
     if (!parse_number(bytes, size) || !seconds.is_number() || !(seconds.get<double>() > 0))
@@ -104,7 +106,9 @@ nlohmann::ordered_json json_of(const ConstantsRecord& record) {
   for (const ConstantsRecord::Times& one : record.times) {
     Json seconds = Json::object();
     for (const auto& [bytes, taken] : one.seconds) seconds[std::to_string(bytes)] = taken;
-    times.push_back({{"collective", one.collective}, {"algorithm", one.algorithm}, {"seconds", seconds}});
+    Json row = {{"collective", one.collective}, {"algorithm", one.algorithm}, {"seconds", seconds}};
+    if (!one.component.empty()) row["component"] = one.component;
+    times.push_back(std::move(row));
   }
   return {{"hosts", record.hosts},
           {"ranks_per_host", record.ranks_per_host},
@@ -204,19 +208,31 @@ const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const s
 
 namespace {
 
+bool is_of_a_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); }
+
+// "tra", or "fallback:tuned".
 std::optional<MeasuredRow> row_named(std::string_view collective, std::string_view algorithm) {
   const auto of = collective_named(collective);
+  if (of && algorithm.starts_with(k_fallback)) {
+    const std::string component(algorithm.substr(k_fallback.size()));
+    if (component.empty() || !std::ranges::all_of(component, is_of_a_name)) return std::nullopt;
+    return MeasuredRow{*of, nullptr, {}, component};
+  }
   const Algorithm* const found = algorithm_named(algorithm);
   if (!of || found == nullptr || !serves(*found, *of)) return std::nullopt;
   return MeasuredRow{*of, found, {}};
+}
+
+std::string row_name(const ConstantsRecord::Times& times) {
+  return times.component.empty() ? times.algorithm : std::string(k_fallback) + times.component;
 }
 
 /// " times alltoall/tra/8/1.2e-05/16384/0.0012 ...": words without spaces, of algorithms that this version has.
 std::string times_text(const ConstantsRecord& record) {
   std::string text;
   for (const ConstantsRecord::Times& one : record.times) {
-    if (!row_named(one.collective, one.algorithm) || one.seconds.empty()) continue;
-    text += fmt::format(" {}/{}", one.collective, one.algorithm);
+    if (!row_named(one.collective, row_name(one)) || one.seconds.empty()) continue;
+    text += fmt::format(" {}/{}", one.collective, row_name(one));
     for (const auto& [bytes, seconds] : one.seconds) text += fmt::format("/{}/{:.4g}", bytes, seconds);
   }
   return text.empty() ? "" : std::string(k_times) + text;
@@ -249,7 +265,7 @@ MeasuredRows rows_in(const std::string& times) {
       MeasuredRow::Time time;
       if (parse_number(parts[i], time.bytes) && parse_number(parts[i + 1], time.seconds)) row->times.push_back(time);
     }
-    rows.push_back(*std::move(row));
+    if (!row->times.empty()) rows.push_back(*std::move(row));
   }
   return rows.empty() ? nullptr : std::make_shared<const std::vector<MeasuredRow>>(std::move(rows));
 }

@@ -31,8 +31,9 @@ std::span<const ConstantName> constant_names();
 struct ConstantsRecord {
   /// What one algorithm took with all ranks, by bytes.
   struct Times {
-    std::string collective, algorithm;  // "alltoall", "tra"
+    std::string collective, algorithm;  // "alltoall", "tra"; "fallback": what calls are left to
     std::map<std::size_t, double> seconds;
+    std::string component = {};  // of Open MPI's, that is: "tuned"
   };
   std::vector<std::string> hosts;  // without domains, sorted
   int ranks_per_host = 1;

@@ -3,7 +3,9 @@
 #include <mpi.h>
 
 #include <algorithm>
-#include <array>
+#include <deque>
+#include <iterator>
+#include <map>
 #include <string>
 
 #include "probe/counters.h"
@@ -13,7 +15,11 @@ namespace colltopo::probe {
 namespace {
 
 constexpr double k_long_enough = 8e-3;  // s, of the calls of one size
-constexpr int k_least_calls = 3, k_enough_calls = 5, k_most_calls = 15;
+constexpr double k_block = 1e-4;        // s, of calls in a row: long against the clock and who leaves a barrier first
+constexpr int k_most_calls_of_block = 100;
+constexpr int k_least_blocks = 3, k_most_blocks = 15;  // of one size in a round
+constexpr std::size_t k_enough_blocks = 5;
+constexpr int k_most_rounds = 5;
 
 int ranks_of(MPI_Comm comm) {
   int ranks = 0;
@@ -64,23 +70,25 @@ class Caller {
     }
   }
 
-  /// As the slowest rank has it, after all have begun together.
-  double seconds() {
+  /// Of a call, as the slowest rank has it, of `calls` in a row after all have begun together.
+  double seconds(int calls) {
     const auto served = [&] { return counters_.value("calls"); };
     MPI_Barrier(MPI_COMM_WORLD);
     const unsigned long long before = served();
     const double start = MPI_Wtime();
-    call();
-    double own = MPI_Wtime() - start, slowest = 0;
-    was_served_ = was_served_ && served() > before;
+    for (int i = 0; i < calls; ++i) call();
+    double own = (MPI_Wtime() - start) / calls, slowest = 0;
+    const unsigned long long by_us = served() - before;
+    was_served_ = was_served_ || by_us > 0;
+    was_declined_ = was_declined_ || by_us < static_cast<unsigned long long>(calls);
     MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;
   }
-  /// On every rank, all calls so far.
-  bool was_served() const {
-    int served = was_served_ ? 1 : 0, by_all = 0;
-    MPI_Allreduce(&served, &by_all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    return by_all == 1;
+  /// On every rank, all calls so far, by the component or by nobody else than the previous one.
+  bool was_always(bool served) const {
+    int other = served ? was_declined_ : was_served_, on_any = 0;
+    MPI_Allreduce(&other, &on_any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    return on_any == 0;
   }
 
  private:
@@ -89,7 +97,7 @@ class Caller {
   Collective collective_;
   int count_;
   std::vector<int> in_, out_;
-  bool was_served_ = true;
+  bool was_served_ = false, was_declined_ = false;
 };
 
 // A communicator on which this algorithm serves its collective.
@@ -113,14 +121,48 @@ class ServedBy {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-// The median, or the least of few: the first calls of a connection are slow.
-double usual_seconds(Caller& caller) {
-  const double first = caller.seconds();  // connections, plans
-  const int calls = std::clamp(static_cast<int>(k_long_enough / first), k_least_calls, k_most_calls);
-  std::vector<double> all(static_cast<std::size_t>(calls));
-  for (double& seconds : all) seconds = caller.seconds();
-  std::ranges::sort(all);
-  return calls < k_enough_calls ? all.front() : all[all.size() / 2];
+// The calls of one contender, from round to round.
+class Measured {
+ public:
+  Measured(const Contender& contender, const std::string& constants, const Counters& counters)
+      : contender_(contender), served_(contender, constants), counters_(counters) {}
+
+  void measure_again() {
+    for (const std::size_t bytes : sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD))) {
+      Caller caller(served_.get(), counters_, contender_.collective, bytes);
+      caller.seconds(1);  // connections, plans
+      const double one = caller.seconds(1);
+      const int calls = std::clamp(static_cast<int>(k_block / one), 1, k_most_calls_of_block);
+      const int blocks = std::clamp(static_cast<int>(k_long_enough / (calls * one)), k_least_blocks, k_most_blocks);
+      std::vector<double> some(static_cast<std::size_t>(blocks));
+      for (double& seconds : some) seconds = caller.seconds(calls);
+      if (!caller.was_always(contender_.algorithm != k_previous)) break;
+      std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
+    }
+  }
+  // The medians, or the least of few: the first calls of a connection are slow.
+  ConstantsRecord::Times times() const {
+    ConstantsRecord::Times times{
+        std::string(name(contender_.collective)), contender_.algorithm, {}, contender_.component};
+    for (auto [bytes, all] : seconds_) {
+      std::ranges::sort(all);
+      times.seconds[bytes] = all.size() < k_enough_blocks ? all.front() : all[all.size() / 2];
+    }
+    return times;
+  }
+
+ private:
+  const Contender& contender_;
+  ServedBy served_;
+  const Counters& counters_;
+  std::map<std::size_t, std::vector<double>> seconds_;
+};
+
+// Rank 0's clock, on all ranks.
+double seconds_since(double start) {
+  double taken = MPI_Wtime() - start;
+  MPI_Bcast(&taken, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  return taken;
 }
 
 }  // namespace
@@ -128,23 +170,25 @@ double usual_seconds(Caller& caller) {
 std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
                                             double seconds) {
   const Counters counters;
-  std::vector<ConstantsRecord::Times> all;
+  std::deque<Measured> all;
   const double start = MPI_Wtime();
   for (const Contender& contender : contenders) {
-    double taken = MPI_Wtime() - start;
-    MPI_Bcast(&taken, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    if (taken > seconds) break;
-    const ServedBy served(contender, constants);
-    ConstantsRecord::Times times{std::string(name(contender.collective)), contender.algorithm, {}};
-    for (const std::size_t bytes : sizes_of(contender.collective, ranks_of(MPI_COMM_WORLD))) {
-      Caller caller(served.get(), counters, contender.collective, bytes);
-      const double seconds_of_call = usual_seconds(caller);
-      if (!caller.was_served()) break;
-      times.seconds[bytes] = seconds_of_call;
-    }
-    if (!times.seconds.empty()) all.push_back(std::move(times));
+    if (seconds_since(start) > seconds) break;
+    all.emplace_back(contender, constants, counters).measure_again();
   }
-  return all;
+  // In turn: for a while all calls may be slow.
+  for (int round = 1; round < k_most_rounds; ++round) {
+    for (Measured& one : all) {
+      if (seconds_since(start) > seconds) break;
+      one.measure_again();
+    }
+  }
+  std::vector<ConstantsRecord::Times> found;
+  for (const Measured& one : all) {
+    ConstantsRecord::Times times = one.times();
+    if (!times.seconds.empty()) found.push_back(std::move(times));
+  }
+  return found;
 }
 
 }  // namespace colltopo::probe

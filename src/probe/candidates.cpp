@@ -4,7 +4,9 @@
 #include <array>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 #include <set>
+#include <sstream>
 
 #include "colltopo/error.h"
 #include "comm/machine_network.h"
@@ -45,16 +47,28 @@ Machine machine_of(const Places& places, Settings settings, const std::string& c
   return machine_with(settings, line, links, nullptr);
 }
 
+// "alltoall=tuned", as far as colltopo has the collective.
+std::vector<Contender> previous_ones(const std::string& previous) {
+  std::vector<Contender> all;
+  std::istringstream words(previous);
+  for (std::string word; words >> word;) {
+    const std::size_t equals = std::min(word.find('='), word.size() - 1);
+    const auto collective = collective_named(std::string_view(word).substr(0, equals));
+    if (collective) all.push_back({*collective, k_previous, word.substr(equals + 1)});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::size_t> sizes_of(Collective collective, int ranks) {
   const std::size_t share = std::bit_floor(k_together / static_cast<std::size_t>(ranks));
   const std::size_t large = row(collective).counts_shards() ? std::clamp<std::size_t>(share, 4096, k_large) : k_large;
   const int octaves = static_cast<int>(std::bit_width(large / k_small)) - 1;
-  return {k_small, k_small << (octaves + 1) / 2, large};
+  return {k_small, k_small << (octaves + 1) / 3, k_small << (2 * octaves + 1) / 3, large};
 }
 
-Contenders contenders(const Places& places, const std::string& constants) {
+Contenders contenders(const Places& places, const std::string& constants, const std::string& previous) {
   const Settings settings = settings_of_environment();
   AlgorithmOptions options;
   if (settings.group.size > 0) options.values.set("group", settings.group.size);
@@ -68,14 +82,15 @@ Contenders contenders(const Places& places, const std::string& constants) {
       Request request;
       request.collective = static_cast<Collective>(i);
       const std::vector<std::size_t> sizes = sizes_of(request.collective, places.ranks);
-      for (const std::size_t bytes : {sizes[1], sizes[2], sizes[0]}) {
+      for (const std::size_t bytes : {sizes[2], sizes[3], sizes[1], sizes[0]}) {
         request.bytes = bytes;
         const std::vector<Candidate> leading = chooser.leading(request, place + 1);
         auto& met = known[static_cast<std::size_t>(i)];
         if (met.size() == k_most || leading.size() <= place || !met.insert(leading[place].algorithm).second) continue;
-        all.list.push_back({request.collective, std::string(leading[place].algorithm->name)});
+        all.list.push_back({request.collective, std::string(leading[place].algorithm->name), ""});
       }
     }
+    if (place == 0) std::ranges::copy(previous_ones(previous), std::back_inserter(all.list));
   }
   return all;
 }

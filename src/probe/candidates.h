@@ -12,10 +12,12 @@ namespace colltopo::probe {
 
 struct Contender {
   Collective collective = Collective::alltoall;
-  std::string algorithm;  // its name: of its variants the component takes the cheapest
+  std::string algorithm;  // its name: of its variants the component takes the cheapest; or k_previous
+  std::string component;  // that serves what is declined, if that is meant
 };
+inline constexpr const char* k_previous = "fallback";
 
-/// Sizes at which they are measured, ascending: a message, one of middling size, one whose bytes count.
+/// Sizes at which all are measured, ascending, from a message to one whose bytes count.
 std::vector<std::size_t> sizes_of(Collective collective, int ranks);
 
 struct Contenders {
@@ -23,8 +25,9 @@ struct Contenders {
   bool by_lanes = false;        // messages of the component go by lanes of its own
 };
 
-/// With the constants of this file, and the settings of this process's environment, as mpirun passes them on. Throws
-/// Error, as for a topology that cannot be read.
-Contenders contenders(const Places& places, const std::string& constants);
+/// With the constants of this file, and the settings of this process's environment, as mpirun passes them on.
+/// `previous`: which components serve what is declined, "alltoall=tuned ...". Throws Error, as for a topology that
+/// cannot be read.
+Contenders contenders(const Places& places, const std::string& constants, const std::string& previous);
 
 }  // namespace colltopo::probe

@@ -1,6 +1,7 @@
 #include "probe/counters.h"
 
 #include <array>
+#include <vector>
 
 namespace colltopo {
 
@@ -85,6 +86,21 @@ bool has_parameter(const std::string& name) {
   const bool known = MPI_T_cvar_get_index(name.c_str(), &index) == MPI_SUCCESS;
   MPI_T_finalize();
   return known;
+}
+
+std::string parameter_text(const std::string& name) {
+  open_tools();
+  std::string text;
+  int index = 0, count = 0;
+  MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+  if (MPI_T_cvar_get_index(name.c_str(), &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
+    std::vector<char> buffer(static_cast<std::size_t>(count) + 1);
+    if (MPI_T_cvar_read(handle, buffer.data()) == MPI_SUCCESS) text = buffer.data();
+    MPI_T_cvar_handle_free(&handle);
+  }
+  MPI_T_finalize();
+  return text;
 }
 
 }  // namespace colltopo

@@ -33,5 +33,7 @@ class Counters {
 
 /// Whether MPI knows a parameter (an MCA variable) of this name.
 bool has_parameter(const std::string& name);
+/// A parameter's text; "" where there is none.
+std::string parameter_text(const std::string& name);
 
 }  // namespace colltopo

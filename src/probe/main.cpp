@@ -44,7 +44,8 @@ void print(const ConstantsRecord& record, const std::string& why_no_times, const
   }
   if (!record.times.empty()) std::cout << '\n';
   for (const ConstantsRecord::Times& one : record.times) {
-    std::cout << fmt::format("{:<15} {:<28}", one.collective, one.algorithm);
+    const std::string by = one.component.empty() ? one.algorithm : fmt::format("{} ({})", one.algorithm, one.component);
+    std::cout << fmt::format("{:<15} {:<28}", one.collective, by);
     for (const auto& [bytes, seconds] : one.seconds)
       std::cout << fmt::format("{:>7} B {:>10.4g} us", bytes, seconds * 1e6);
     std::cout << '\n';
@@ -91,9 +92,10 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
     try {
       if (!has_parameter("coll_topo_priority")) throw Error("coll/topo is not loaded in this job");
       scratch.emplace(record);
-      const probe::Contenders all = probe::contenders(places, scratch->path());
+      const probe::Contenders all = probe::contenders(places, scratch->path(), parameter_text("coll_topo_previous"));
       record.by_lanes = all.by_lanes;
-      for (const probe::Contender& one : all.list) text += fmt::format("{} {}\n", name(one.collective), one.algorithm);
+      for (const probe::Contender& one : all.list)
+        text += fmt::format("{} {} {}\n", name(one.collective), one.algorithm, one.component);
     } catch (const std::exception& error) {
       text.clear();
       why = error.what();
@@ -102,8 +104,12 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
   std::istringstream lines(told_by_rank_0(text));
   const std::string constants = told_by_rank_0(scratch ? scratch->path() : "");
   std::vector<probe::Contender> all;
-  for (std::string collective, algorithm; lines >> collective >> algorithm;)
-    all.push_back({*collective_named(collective), algorithm});
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string collective, algorithm, component;
+    words >> collective >> algorithm >> component;
+    all.push_back({*collective_named(collective), algorithm, component});
+  }
   record.times = probe::measure(all, constants, seconds);
   record.places = places_of(places.node_of);
   if (record.times.empty() && why.empty() && !all.empty())

@@ -17,8 +17,10 @@ assert 1e6 < found["constants"]["bandwidth_copy"] < 1e13, found
 assert "latency_network" not in found["constants"], "one host has no network"
 assert found["ranks_per_host"] == 4 and len(found["hosts"]) == 1, found
 assert {row["collective"] for row in found["times"]} >= {"alltoall", "allgather", "allreduce", "bcast"}, found["times"]
+others = [row for row in found["times"] if row["algorithm"] == "fallback"]
+assert len(others) == 8 and all(row["component"] in ("tuned", "basic") for row in others), others
 for row in found["times"]:
-    assert len(row["seconds"]) == 3 and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
+    assert len(row["seconds"]) == 4 and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
 ' || fail "not what is expected of one host: $output"
 [ -s "$file" ] || fail "nothing in $file"
 
@@ -58,6 +60,12 @@ assert found["measured_algorithms"] > 0 and found["expected_error"] >= 0, found
 ' || fail "explain has no expected error: $output"
 output=$("$build/bin/colltopo" explain alltoall --ranks 3 --ranks-per-node 3 --bytes 8)
 printf '%s' "$output" | grep -q "prices are not fitted" || fail "fitted to what others took: $output"
+
+# Open MPI's own times are its price, where nothing else is known of it, too.
+output=$("$build/bin/colltopo" explain allreduce --ranks 4 --ranks-per-node 4 --bytes 8 --set allreduce_algorithm=fallback)
+printf '%s\n' "$output" | grep -Eq '^\* +[0-9.]+ us  fallback \(priced as recursive-doubling, measured\)' || fail "no price of what is left: $output"
+output=$("$build/bin/colltopo" explain gather --ranks 4 --ranks-per-node 4 --bytes 8)
+printf '%s\n' "$output" | grep -Eq '[0-9.]+ us  fallback \(measured\)' || fail "no price of tuned's gather: $output"
 
 # Without time, or without the component, constants alone.
 output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" -o "$scratch/alone.json" --seconds 0 --json 2>&1) || fail "no seconds: $output"

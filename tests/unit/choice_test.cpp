@@ -228,6 +228,49 @@ TEST(Choice, nothing_is_taken_from_a_component_of_which_nothing_is_known) {
   EXPECT_EQ(chooser.choose(request).name, "fallback");
 }
 
+MeasuredRows took(std::string previous, Collective collective, double seconds) {
+  MeasuredRow row{collective, nullptr, {{8, seconds}, {1024, seconds}}, std::move(previous)};
+  return std::make_shared<const std::vector<MeasuredRow>>(1, std::move(row));
+}
+
+TEST(Choice, a_component_of_which_nothing_but_its_times_is_known_costs_those) {
+  Request request{Collective::alltoall, 0, 64, true, true};
+  request.previous = "ucc";
+  Chooser slow(64, on_nodes(64, 16), {}, {}, {}, took("ucc", Collective::alltoall, 1));
+  EXPECT_NE(slow.choose(request).algorithm, nullptr);
+  Chooser quick(64, on_nodes(64, 16), {}, {}, {}, took("ucc", Collective::alltoall, 1e-9));
+  EXPECT_EQ(quick.choose(request).name, "fallback (measured)");
+  EXPECT_EQ(quick.choose(request).seconds, 1e-9);
+  request.previous = "hcoll";
+  EXPECT_EQ(slow.choose(request).name, "fallback");
+}
+
+TEST(Choice, a_component_that_was_measured_costs_what_it_took) {
+  Request request{Collective::allreduce, 0, 64, true, true};
+  Chooser plain(16, on_nodes(16, 4), {}, {});
+  const double by_model = named(plain.candidates(request), "fallback").seconds;
+  for (const double times : {0.5, 1.5}) {
+    Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, times * by_model));
+    const Candidate found = named(fitted.candidates(request), "fallback");
+    EXPECT_EQ(found.name, "fallback (priced as recursive-doubling, measured)");
+    EXPECT_NEAR(found.seconds / by_model, times, 0.1 * times);
+    request.previous = "han";
+    EXPECT_THAT(named(fitted.candidates(request), "fallback").name, testing::Not(HasSubstr("measured")));
+    request.previous = "tuned";
+  }
+}
+
+TEST(Choice, less_of_a_lead_is_asked_of_a_component_that_was_measured) {
+  Chooser plain(16, on_nodes(16, 4), {}, {});
+  Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, 1e-5));
+  Request request{Collective::allreduce, 0, 64, true, true};
+  EXPECT_EQ(fitted.lead_over_previous(request), plain.lead_over_previous(request));
+  request.tried = false;
+  EXPECT_GT(fitted.lead_over_previous(request), plain.lead_over_previous(request));
+  request.collective = Collective::reduce;
+  EXPECT_EQ(fitted.lead_over_previous(request), plain.lead_over_previous(request));
+}
+
 TEST(Choice, a_component_known_to_be_wrong_is_no_candidate) {
   Chooser chooser(4, on_nodes(4, 4), {}, {});
   for (int c = 0; c < k_collectives; ++c) {

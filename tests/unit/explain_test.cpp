@@ -263,6 +263,8 @@ TEST(Explain, agrees_with_the_component_on_measured_times) {
   record.times.push_back({"alltoall", "linear", {{8, 1e-5}, {1024, 2e-5}, {16384, 9e-4}}});
   record.times.push_back({"alltoall", "pairwise", {{8, 2e-4}, {1024, 3e-4}, {16384, 1e-3}}});
   record.times.push_back({"allreduce", "recursive-doubling", {{8, 1e-4}, {1024, 1e-3}, {65536, 1e-2}}});
+  record.times.push_back({"allreduce", "fallback", {{8, 1.4e-4}, {1024, 8e-4}, {65536, 2e-2}}, "tuned"});
+  record.times.push_back({"reduce", "fallback", {{8, 2e-4}, {65536, 3e-2}}, "tuned"});
   write_constants(path, record);
   const std::vector<std::string> off = {"constants=off"}, on = {"constants=" + path};
   EXPECT_NE(explained({"alltoall", 16, 4, off}, "8,64"), (std::vector<std::string>{"linear", "linear"}));

@@ -71,6 +71,41 @@ TEST(Fits, what_does_not_serve_is_left_out) {
   EXPECT_EQ(factor(fits, "linear", 8), 1);
 }
 
+TEST(Fits, the_previous_component_has_its_own_factor_near_the_others) {
+  std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 1, 1, 1)};
+  EXPECT_EQ(Fits(Collective::alltoall, rows, plain_model).factor_of_previous("tuned", 16), std::nullopt);
+  rows.push_back(row_of(Collective::alltoall, "linear", 1.5, 1, 4));
+  rows.back().algorithm = nullptr;
+  rows.back().previous = "tuned";
+  const Fits fits(Collective::alltoall, rows, plain_model);
+  EXPECT_EQ(fits.factor_of_previous("han", 16), std::nullopt);
+  EXPECT_THAT(fits.factor_of_previous("tuned", 16).value(), DoubleNear(1.5, 1e-9));
+  EXPECT_THAT(fits.factor_of_previous("tuned", 4096).value(), DoubleNear(2, 1e-9)) << "four times is not believed";
+  EXPECT_THAT(fits.common(16), DoubleNear(1, 1e-9)) << "it says nothing of ours";
+  EXPECT_EQ(factor(fits, "tra", 16), 1);
+}
+
+TEST(Fits, times_of_what_is_not_known_lie_on_lines) {
+  const std::vector<MeasuredRow::Time> times = {{100, 1}, {200, 2}, {400, 8}};
+  for (const auto& [bytes, seconds] : std::vector<std::pair<std::size_t, double>>{
+           {0, 1}, {100, 1}, {150, 1.5}, {200, 2}, {300, 5}, {400, 8}, {500, 11}})
+    EXPECT_THAT(seconds_between(times, bytes), DoubleNear(seconds, 1e-12)) << bytes;
+  EXPECT_EQ(seconds_between(std::vector<MeasuredRow::Time>{{100, 3}}, 7), 3);
+  EXPECT_EQ(seconds_between(std::vector<MeasuredRow::Time>{{100, 3}, {200, 2}}, 500), 2)
+      << "never faster than measured";
+}
+
+TEST(Fits, times_of_previous_components_travel_with_their_names) {
+  const MeasuredRows rows = measured_rows(
+      "constants latency_node=1e-06 times bcast/fallback:tuned/8/2e-06 bcast/fallback:/8/1 bcast/fallback:a b/8/1 from "
+      "F");
+  ASSERT_NE(rows, nullptr);
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ(rows->front().algorithm, nullptr);
+  EXPECT_EQ(rows->front().previous, "tuned");
+  EXPECT_EQ(rows->front().times, (std::vector<MeasuredRow::Time>{{8, 2e-6}}));
+}
+
 TEST(Fits, times_travel_in_the_line_of_constants) {
   const std::string line =
       "constants latency_node=1e-06 times alltoall/tra/8/1.5e-05/16384/0.002 alltoall/none/8/1 from /a/FILE";
