@@ -284,6 +284,7 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .places_are_local = 1,
         .previous_component = mca_coll_topo_previous_component,
         .previous_of_operations = "libnbc",
+        .library = shell_library(PMPI_Get_library_version),
         .previous = "the next component",
         .transport_error = MPI_ERR_OTHER,
         .truncation_error = MPI_ERR_TRUNCATE,

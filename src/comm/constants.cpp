@@ -57,7 +57,7 @@ bool sets_prices(const Settings& settings) {
 
 bool same_key(const ConstantsRecord& a, const ConstantsRecord& b) {
   return a.hosts == b.hosts && a.ranks_per_host == b.ranks_per_host && a.transport == b.transport &&
-         a.version == b.version;
+         a.version == b.version && a.library == b.library;
 }
 
 /// Names that another version knows are kept: its records stay in the file.
@@ -82,6 +82,7 @@ ConstantsRecord record_from(const Json& json) {
   json.at("ranks_per_host").get_to(record.ranks_per_host);
   json.at("transport").get_to(record.transport);
   json.at("version").get_to(record.version);
+  record.library = json.value("library", "");
   json.at("constants").get_to(record.constants);
   json.at("alone").get_to(record.alone);
   record.seconds = json.value("seconds", 0.0);
@@ -110,15 +111,11 @@ nlohmann::ordered_json json_of(const ConstantsRecord& record) {
     if (!one.component.empty()) row["component"] = one.component;
     times.push_back(std::move(row));
   }
-  return {{"hosts", record.hosts},
-          {"ranks_per_host", record.ranks_per_host},
-          {"transport", record.transport},
-          {"version", record.version},
-          {"constants", record.constants},
-          {"alone", record.alone},
-          {"times", times},
-          {"places", record.places},
-          {"by_lanes", record.by_lanes},
+  return {{"hosts", record.hosts},         {"ranks_per_host", record.ranks_per_host},
+          {"transport", record.transport}, {"version", record.version},
+          {"library", record.library},     {"constants", record.constants},
+          {"alone", record.alone},         {"times", times},
+          {"places", record.places},       {"by_lanes", record.by_lanes},
           {"seconds", record.seconds}};
 }
 
@@ -192,7 +189,7 @@ void write_constants(const std::string& path, ConstantsRecord record) {
 }
 
 const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,
-                               int ranks_per_host) {
+                               int ranks_per_host, std::string_view library) {
   const ConstantsRecord* best = nullptr;
   const auto apart = [&](const ConstantsRecord& record) {
     return std::abs(std::log(static_cast<double>(record.ranks_per_host) / ranks_per_host));
@@ -200,7 +197,9 @@ const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const s
   for (const ConstantsRecord& record : records) {
     const bool has_all = std::ranges::all_of(
         hosts, [&](const std::string& host) { return std::ranges::binary_search(record.hosts, host); });
-    if (!has_all || record.version != this_version() || record.transport != transport_of_environment()) continue;
+    const bool other_library = !library.empty() && !record.library.empty() && record.library != library;
+    if (!has_all || other_library || record.version != this_version() || record.transport != transport_of_environment())
+      continue;
     if (best == nullptr || apart(record) < apart(*best)) best = &record;
   }
   return best;
@@ -280,18 +279,19 @@ bool has_constants(const Settings& settings) {
   return !path.empty() && !known_file(path).records.empty();
 }
 
-std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts,
-                           const Placement& placement) {
+std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, const Placement& placement,
+                           std::string_view library) {
   if (!has_constants(settings)) return "";
   const bool named = settings.constants != "auto";
   const std::string path = named ? settings.constants : default_constants_path();
   const KnownFile& file = known_file(path);
-  const ConstantsRecord* record = fitting(file.records, hosts, placement.ranks_per_node());
+  const ConstantsRecord* record = fitting(file.records, hosts, placement.ranks_per_node(), library);
   if (record == nullptr) {
     if (!named) return "";
     throw Error(
-        fmt::format("{}: no record of {} hosts from {} on, transport '{}', version {}; colltopo-probe makes one", path,
-                    hosts.size(), hosts.empty() ? "?" : hosts.front(), transport_of_environment(), this_version()));
+        fmt::format("{}: no record of {} hosts from {} on, transport '{}', version {}{}; colltopo-probe makes one",
+                    path, hosts.size(), hosts.empty() ? "?" : hosts.front(), transport_of_environment(), this_version(),
+                    library.empty() ? "" : fmt::format(", {}", library)));
   }
   std::map<std::string, double> constants = record->constants;
   // Of a network that is not known, what all nodes get through its middle at once.

@@ -43,9 +43,10 @@ struct ConstantsRecord {
   std::map<std::string, double> constants;
   std::map<std::string, double> alone;  // the same of one pair of ranks
   std::vector<Times> times = {};
-  long long places = 0;   // places_of() the ranks that they were measured on
-  bool by_lanes = false;  // that they were served by
-  double seconds = 0;     // that measuring took
+  long long places = 0;      // places_of() the ranks that they were measured on
+  bool by_lanes = false;     // that they were served by
+  double seconds = 0;        // that measuring took
+  std::string library = {};  // of MPI, with its version; "": that was not known
 };
 
 /// As it stands in the file.
@@ -60,14 +61,14 @@ std::string without_domain(std::string host);
 
 /// Throws Error: "FILE: fact, expectation". A file that does not exist has no records.
 std::vector<ConstantsRecord> read_constants(const std::string& path);
-/// In place of the record of the same hosts, ranks per host, transport and version, whose times stay where this one has
-/// none. Throws Error.
+/// In place of the record of the same hosts, ranks per host, transport, version and library, whose times stay where
+/// this one has none. Throws Error.
 void write_constants(const std::string& path, ConstantsRecord record);
 
-/// Whose measurements fit: made with this version and transport, on hosts that have these among them; of several the
-/// one whose ranks per host are nearest. Null: none.
+/// Whose measurements fit: made with this version, transport and, where both are known, MPI library, on hosts that have
+/// these among them; of several the one whose ranks per host are nearest. Null: none.
 const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,
-                               int ranks_per_host);
+                               int ranks_per_host, std::string_view library = "");
 
 /// Which ranks share a node, as one number: [rank] number of its node, in the order in which nodes first come.
 long long places_of(std::span<const int> node_of);
@@ -75,8 +76,10 @@ long long places_of(std::span<const int> node_of);
 /// Whether there is a file to look into: cheap, for every new communicator asks. Throws Error.
 bool has_constants(const Settings& settings);
 /// The line that tells other ranks what the setting `constants` comes to for these hosts, and what algorithms took if
-/// that was measured on ranks that lie like these and no setting goes before it; "": nothing is measured. Throws Error.
-std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, const Placement& placement);
+/// that was measured on ranks that lie like these and no setting goes before it; "": nothing is measured. `library`: of
+/// MPI; "": any. Throws Error.
+std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, const Placement& placement,
+                           std::string_view library = "");
 /// Whether a line is one of these.
 bool is_constants_line(const std::string& line);
 

@@ -80,7 +80,8 @@ std::string Selector::own_constants(const colltopo_callbacks& callbacks) const {
   } else if (gethostname(names.data(), k_size - 1) == 0) {
     hosts.push_back(without_domain(names.data()));
   }
-  return constants_line(settings_, hosts, Placement{node_of_, {}});
+  return constants_line(settings_, hosts, Placement{node_of_, {}},
+                        callbacks.library == nullptr ? "" : callbacks.library);
 }
 
 // A line with constants, if there are any, and those of decisions. `fault`: why a file is of no use.

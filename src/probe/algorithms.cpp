@@ -17,6 +17,7 @@ namespace {
 constexpr double k_long_enough = 8e-3;  // s, of the calls of one size
 constexpr double k_block = 1e-4;        // s, of calls in a row: long against the clock and who leaves a barrier first
 constexpr int k_most_calls_of_block = 100;
+constexpr int k_first_calls = 2;
 constexpr int k_least_blocks = 3, k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
 constexpr int k_most_rounds = 5;
@@ -70,22 +71,25 @@ class Caller {
     }
   }
 
-  /// Of a call, as the slowest rank has it, of `calls` in a row after all have begun together. Of rooted ones each: in
-  /// a row some ranks would be calls ahead of others.
-  double seconds(int calls) {
-    const auto served = [&] { return counters_.value("calls"); };
-    const unsigned long long before = served();
-    double own = 0, slowest = 0;
-    for (int i = 0; i < calls; ++i) {
-      if (i == 0 || rooted(collective_)) MPI_Barrier(MPI_COMM_WORLD);
-      const double start = MPI_Wtime();
-      call();
-      own += (MPI_Wtime() - start) / calls;
+  /// [block] of a call, as the slowest rank has it, of `calls` in a row after all have begun together. Of rooted ones
+  /// each: in a row some ranks would be calls ahead of others. Between blocks there is nothing but a barrier, as more
+  /// messages would slow down what follows them.
+  std::vector<double> seconds(int blocks, int calls) {
+    const unsigned long long before = counters_.value("calls");
+    std::vector<double> own(static_cast<std::size_t>(blocks), 0);
+    for (double& block : own) {
+      for (int i = 0; i < calls; ++i) {
+        if (i == 0 || rooted(collective_)) MPI_Barrier(MPI_COMM_WORLD);
+        const double start = MPI_Wtime();
+        call();
+        block += (MPI_Wtime() - start) / calls;
+      }
     }
-    const unsigned long long by_us = served() - before;
+    const unsigned long long by_us = counters_.value("calls") - before;
     was_served_ = was_served_ || by_us > 0;
-    was_declined_ = was_declined_ || by_us < static_cast<unsigned long long>(calls);
-    MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    was_declined_ = was_declined_ || by_us < static_cast<unsigned long long>(blocks * calls);
+    std::vector<double> slowest(own.size());
+    MPI_Allreduce(own.data(), slowest.data(), blocks, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;
   }
   /// On every rank, all calls so far, by the component or by nobody else than the previous one.
@@ -134,12 +138,10 @@ class Measured {
   void measure_again() {
     for (const std::size_t bytes : sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD))) {
       Caller caller(served_.get(), counters_, contender_.collective, bytes);
-      caller.seconds(1);  // connections, plans
-      const double one = caller.seconds(1);
+      const double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
       const int calls = std::clamp(static_cast<int>(k_block / one), 1, k_most_calls_of_block);
       const int blocks = std::clamp(static_cast<int>(k_long_enough / (calls * one)), k_least_blocks, k_most_blocks);
-      std::vector<double> some(static_cast<std::size_t>(blocks));
-      for (double& seconds : some) seconds = caller.seconds(calls);
+      const std::vector<double> some = caller.seconds(blocks, calls);
       if (!caller.was_always(contender_.algorithm != k_previous)) break;
       std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
     }

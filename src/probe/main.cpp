@@ -16,6 +16,7 @@
 #include "probe/candidates.h"
 #include "probe/counters.h"
 #include "probe/measure.h"
+#include "shell.h"
 
 namespace {
 
@@ -34,8 +35,8 @@ void print(const ConstantsRecord& record, const std::string& why_no_times, const
     std::cout << all.dump(1) << '\n';
     return;
   }
-  std::cout << fmt::format("{} hosts, {} ranks on each, transport {}: {:.2f} s\n", record.hosts.size(),
-                           record.ranks_per_host, record.transport, record.seconds);
+  std::cout << fmt::format("{} hosts, {} ranks on each, {}, transport {}: {:.2f} s\n", record.hosts.size(),
+                           record.ranks_per_host, record.library, record.transport, record.seconds);
   std::cout << fmt::format("{:<20} {:>14} {:>14}\n", "", "all at once", "one pair");
   for (const auto& [name, value] : record.constants) {
     const auto alone = record.alone.find(name);
@@ -122,6 +123,7 @@ int run(std::string path, double seconds, bool json) {
   const probe::Measurements found = probe::measure(places);
   ConstantsRecord record{
       places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded, found.alone};
+  record.library = shell_library(MPI_Get_library_version);
   std::string why_no_times;
   if (seconds > 0) measure_algorithms(places, seconds, record, why_no_times);
   if (places.rank != 0) return 0;

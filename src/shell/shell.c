@@ -1,6 +1,7 @@
 /* Packed moves and reductions with gaps, for both shells. */
 #include "shell.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,24 @@ bool shell_can_reduce(const struct shell_layout *layout)
     return layout->extent > 0 && layout->lower <= layout->true_lower &&
            layout->true_lower + layout->true_extent <= layout->lower + layout->extent &&
            (size_t)layout->extent / 2 <= layout->size;
+}
+
+const char *shell_library(int (*library_version)(char *version, int *length))
+{
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static char name[16384]; /* MPICH's, with all that it was built with */
+    int length = 0;
+
+    pthread_mutex_lock(&mutex);
+    if (name[0] == '\0') {
+        (void)library_version(name, &length);
+        name[strcspn(name, ",\n")] = '\0';
+        for (char *tab = strchr(name, '\t'); tab != NULL; tab = strchr(tab, '\t')) {
+            *tab = ' ';
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return name;
 }
 
 void *shell_lend(struct shell_memory *memory, size_t size)

@@ -11,6 +11,10 @@
 
 #include "colltopo/colltopo.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Where the bytes of one element of a datatype lie, relative to the element's address. */
 struct shell_layout {
     size_t size;           /* bytes of data */
@@ -37,6 +41,9 @@ bool shell_is_dense(const struct shell_layout *layout);
  * and at least half of that is data, for whole extents are what is sent. The datatype of a reduction is the same on all
  * ranks, so this is. */
 bool shell_can_reduce(const struct shell_layout *layout);
+
+/* What the MPI library says of itself up to the first comma or line, "Open MPI v4.1.4"; asked once per process. */
+const char *shell_library(int (*library_version)(char *version, int *length));
 
 /* Memory for data that is not dense: one loan at a time, kept for the next one unless it is large. Zeroed: {0}. */
 struct shell_memory {
@@ -114,5 +121,9 @@ const char *shell_failure(char *line, size_t size);
 
 /* A number that differs between processes whose bytes mean different things: order and sizes of C's types. */
 unsigned long long shell_architecture(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

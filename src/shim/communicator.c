@@ -157,6 +157,7 @@ static struct shim_communicator *make(MPI_Comm comm)
     if (!is_inter && communicator->ranks > 1) {
         callbacks.context = communicator;
         callbacks.architecture = shell_architecture();
+        callbacks.library = shim_library_name();
         communicator->collectives = colltopo_comm_create(communicator->rank, communicator->ranks, &callbacks);
         if (communicator->collectives != NULL) {
             apply_environment(communicator);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shell.h"
+
 _Static_assert(sizeof(void *) == 8, "entry.c relies on handles of both ABIs being passed in 64 bits");
 
 /* Which ABI mpi.h is of: the standard one (MPI 5) says so in every implementation. */
@@ -90,15 +92,20 @@ static enum abi abi_of_library(void)
     return shim_symbol("ompi_mpi_comm_world") != NULL ? k_open_mpi : k_mpich;
 }
 
-static bool has_the_abi(void)
+const char *shim_library_name(void)
 {
-    char version[16384] = "";
-    int length = 0;
     int (*library_version)(char *, int *);
-    enum abi found;
 
     *(void **)&library_version = shim_symbol("PMPI_Get_library_version");
-    if (library_version == NULL) {
+    return library_version == NULL ? "" : shell_library(library_version);
+}
+
+static bool has_the_abi(void)
+{
+    const char *version = shim_library_name();
+    enum abi found;
+
+    if (*version == '\0') {
         return false;
     }
     found = abi_of_library();
@@ -106,11 +113,6 @@ static bool has_the_abi(void)
         return true;
     }
     if (is_first_process()) {
-        library_version(version, &length);
-        version[strcspn(version, ",\n")] = '\0';
-        for (char *tab = strchr(version, '\t'); tab != NULL; tab = strchr(tab, '\t')) {
-            *tab = ' ';
-        }
         fprintf(stderr,
                 "colltopo: this shim is built for %s, but the program runs on %s%s; preload %s; passing all calls "
                 "through\n",

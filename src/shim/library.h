@@ -72,6 +72,9 @@ extern struct shim_mpi shim_mpi;
  * first call looks for the library and says in one line why if the shim stays out. */
 bool shim_library_fits(void);
 
+/* As shell_library() has it; "" where it does not say. */
+const char *shim_library_name(void);
+
 /* A function of the MPI library behind the shim; NULL when there is none. */
 void *shim_symbol(const char *name);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "choice/fits.h"
+#include "colltopo/error.h"
 #include "comm/constants.h"
 
 namespace colltopo {
@@ -120,6 +121,29 @@ TEST(Fits, times_travel_in_the_line_of_constants) {
   EXPECT_EQ(machine_with({}, line, {}, &sources).latency_node, 1e-6);
   EXPECT_EQ(sources.front().source, "measured, /a/FILE");
   EXPECT_EQ(measured_rows("constants latency_node=1e-06 from /a/ times b"), nullptr);
+}
+
+TEST(Constants, are_those_of_the_library_that_runs) {
+  const std::string path = testing::TempDir() + "fits_test_libraries.json";
+  std::remove(path.c_str());
+  ConstantsRecord record{{"one"}, 2, transport_of_environment(), this_version(), {{"latency_node", 1e-6}}, {}};
+  record.library = "Open MPI v4.1.4";
+  write_constants(path, record);
+  record.library = "MPICH Version: 4.0.2";
+  record.constants["latency_node"] = 2e-6;
+  write_constants(path, record);
+  Settings settings;
+  settings.constants = path;
+  const auto latency = [&](std::string_view library) {
+    const std::string line = constants_line(settings, {"one"}, Placement{{0, 0}, {}}, library);
+    return machine_with(settings, line, {}, nullptr).latency_node;
+  };
+  EXPECT_EQ(latency("Open MPI v4.1.4"), 1e-6);
+  EXPECT_EQ(latency("MPICH Version: 4.0.2"), 2e-6);
+  EXPECT_EQ(latency(""), 2e-6) << "the last one, where nobody knows";
+  EXPECT_THROW(latency("Open MPI v5.0.7"), Error);
+  EXPECT_EQ(read_constants(path).size(), 2u);
+  std::remove(path.c_str());
 }
 
 }  // namespace
