@@ -1,12 +1,19 @@
 // The instance without symmetry; loads of classes and what their lengths prove.
 #include "synthesis/sweep/flow_instance.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/parallel.h"
 #include "synthesis/sweep/shortest_path_tree.h"
 
 namespace colltopo::synthesis {
+
+double FlowInstance::time_of(std::span<const double> loads) const {
+  double largest = 0;
+  for (std::size_t e = 0; e < loads.size(); ++e) largest = std::max(largest, loads[e] / class_capacity[e]);
+  return largest;
+}
 
 FlowInstance whole_instance(const Topology& topology, const Demand* traffic) {
   FlowInstance instance;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "colltopo/demand.h"
@@ -32,6 +33,8 @@ struct FlowInstance {
   bool has_demand(std::size_t source, NodeId target) const {
     return target != sources[source] && (traffic == nullptr || traffic->bytes(sources[source], target) > 0);
   }
+  /// The largest load over capacity.
+  double time_of(std::span<const double> loads) const;
 };
 
 /// No symmetry.

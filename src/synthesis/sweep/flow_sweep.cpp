@@ -23,16 +23,6 @@ constexpr double k_worth_adding = 1e-4;
 // An unused path stays while it is no longer than the shortest by this part.
 constexpr double k_worth_keeping = 0.02;
 
-// Shares this small are left by rounding; the pair's other paths take them over.
-constexpr double k_dust = 1e-9;
-
-double weight_in_use(const PathPool& pool, NodeId target) {
-  double sum = 0;
-  for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
-    if (pool.weight(path) > k_dust) sum += pool.weight(path);
-  return sum;
-}
-
 /// Whether the links lead from source to target in this topology.
 bool leads(const Topology& topology, const WeightedPath& path) {
   NodeId at = path.source;
@@ -303,11 +293,13 @@ void FlowSweep::gather_pools() {
   }
 }
 
-FlowSolution FlowSweep::solution(double time_lower, std::vector<double> class_lengths, Answer answer) {
-  FlowSolution solution{{}, loads_of_pools(), std::move(class_lengths), 0, time_lower};
-  if (team_ != nullptr) team_->sum(solution.loads);
-  for (std::size_t e = 0; e < solution.loads.size(); ++e)
-    solution.time = std::max(solution.time, solution.loads[e] / instance_.class_capacity[e]);
+FlowSolution FlowSweep::solution(double time_lower, std::vector<double> class_lengths, Answer answer, KeptFlow* kept) {
+  FlowSolution solution{{}, loads(), std::move(class_lengths), 0, time_lower};
+  if (kept != nullptr && kept->time() < instance_.time_of(solution.loads)) {
+    solution.loads = kept->loads();
+    if (answer == Answer::routing) pools_ = kept->release();
+  }
+  solution.time = instance_.time_of(solution.loads);
   std::uint64_t trees = 0;
   for (const Desk& desk : desks_) trees += desk.trees;
   solution.trees = counts_by_member(team_, trees);
@@ -315,7 +307,7 @@ FlowSolution FlowSweep::solution(double time_lower, std::vector<double> class_le
   return solution;
 }
 
-std::vector<double> FlowSweep::loads_of_pools() const {
+std::vector<double> FlowSweep::loads() const {
   constexpr std::size_t k_slices = 16;  // of the sources: sums that are the same for any number of threads
   std::vector<std::vector<double>> slices(k_slices, std::vector<double>(changes_.size(), 0));
   for_each_index(k_slices, static_cast<int>(desks_.size()), [&](std::size_t slice, unsigned) {
@@ -334,6 +326,7 @@ std::vector<double> FlowSweep::loads_of_pools() const {
   });
   for (std::size_t slice = 1; slice < k_slices; ++slice)
     std::transform(slices[0].begin(), slices[0].end(), slices[slice].begin(), slices[0].begin(), std::plus<>());
+  if (team_ != nullptr) team_->sum(slices[0]);
   return std::move(slices[0]);
 }
 

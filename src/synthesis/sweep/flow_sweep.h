@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "synthesis/sweep/kept_flow.h"
 #include "synthesis/sweep/pair_step.h"
 #include "synthesis/sweep/path_pool.h"
 #include "synthesis/sweep/shortest_path_tree.h"
@@ -45,8 +46,10 @@ class FlowSweep {
   double sum_of_distances(std::span<const double> class_lengths);
   /// Pools as a routing: on rank 0 of a team, which gets the pools of the others; the others get nothing.
   Routing routing();
-  /// What the flow in hand comes to, with the lengths that prove the bound.
-  FlowSolution solution(double time_lower, std::vector<double> class_lengths, Answer answer);
+  /// [class] of all members together, from the pools.
+  std::vector<double> loads() const;
+  /// What the flow in hand or, if that is better, a kept one comes to, with the lengths that prove the bound.
+  FlowSolution solution(double time_lower, std::vector<double> class_lengths, Answer answer, KeptFlow* kept = nullptr);
 
  private:
   struct Desk {  // what a thread works with
@@ -65,7 +68,6 @@ class FlowSweep {
   void balance_pool(std::size_t source, Desk& desk, LinkPotential& potential);
 
   void gather_pools();
-  std::vector<double> loads_of_pools() const;
 
   const FlowInstance& instance_;
   Team* team_;

@@ -14,27 +14,36 @@ namespace colltopo::synthesis {
 namespace {
 
 constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
+constexpr double k_worth_keeping = 10;   // times the gap that is asked for, of a flow: worse ones have no part
 constexpr int k_pool_sweeps = 3;         // before the sweep of a fine round that finds new paths
 
 class Rounds {
  public:
-  Rounds(const FlowInstance& instance, const SynthesisOptions& options)
-      : options_(options), control_(options), flow_(instance, options) {}
+  Rounds(const FlowInstance& instance, const SynthesisOptions& options, Answer answer)
+      : options_(options),
+        answer_(answer),
+        control_(options),
+        flow_(instance, options),
+        kept_(instance, answer, options.threads) {}
 
-  FlowSolution run(Answer answer) {
+  FlowSolution run() {
     begin();
     do {
       if (control_.stalls()) flow_.damp();
       const bool fits = control_.fine() ? fine_round() : coarse_round();
-      if (options_.progress) options_.progress({.time = time_, .time_lower = time_lower_, .lengths = {}});
+      if (gap() <= k_worth_keeping * options_.gap) kept_.take(flow_.pools(), flow_.loads());
+      if (options_.progress)
+        options_.progress({.time = std::min(time_, kept_.time()), .time_lower = time_lower_, .lengths = {}});
       sharper_ = control_.sharpen(potential(), gap(), fits);
-    } while (!control_.ended(gap(), gap() <= options_.gap));
-    return flow_.solution(time_lower_, std::move(class_lengths_), answer);
+    } while (!control_.ended(gap(), is_near_enough()));
+    return flow_.solution(time_lower_, std::move(class_lengths_), answer_, &kept_);
   }
 
  private:
   LinkPotential& potential() { return flow_.potential(); }
+  /// Of the flow in hand.
   double gap() const { return time_ / time_lower_ - 1; }
+  bool is_near_enough() const { return std::min(time_, kept_.time()) / time_lower_ - 1 <= options_.gap; }
 
   void begin() {
     // Lengths 1 / capacity: the distance bound, which is also the first guess of the time.
@@ -82,7 +91,7 @@ class Rounds {
       else
         flow_.sweep_pools();
       time_ = potential().largest();
-      if (gap() <= options_.gap) return false;  // by the lengths in hand
+      if (is_near_enough()) return false;  // by the lengths in hand
     }
     potential().set(control_.beta(), potential().largest());
     const std::vector<double> lengths(potential().lengths().begin(), potential().lengths().end());
@@ -100,8 +109,10 @@ class Rounds {
   }
 
   const SynthesisOptions& options_;
+  Answer answer_;
   RoundControl control_;
   FlowSweep flow_;
+  KeptFlow kept_;
   bool sharper_ = false;  // the potential, than in the last round
   double time_ = 0;       // of the flow in hand
   double time_lower_ = 0;
@@ -112,7 +123,7 @@ class Rounds {
 
 FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOptions& options, Answer answer) {
   require_all_pairs(*instance.topology);
-  return Rounds(instance, options).run(answer);
+  return Rounds(instance, options, answer).run();
 }
 
 }  // namespace colltopo::synthesis

@@ -1,6 +1,7 @@
 // Flat arrays of paths.
 #include "synthesis/sweep/path_pool.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstring>
 
@@ -29,7 +30,40 @@ void unpack_values(std::span<const std::byte>& bytes, std::vector<Value>& values
   bytes = bytes.subspan(sizeof count + size);
 }
 
+/// Adds `share` of the target's flow to what stands for it in `all` from path `first` on.
+void add_share(const PathPool& pool, NodeId target, double share, std::size_t first, PathPool& all) {
+  const double sum = weight_in_use(pool, target);
+  for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path) {
+    if (pool.weight(path) <= k_dust) continue;
+    const double weight = share * pool.weight(path) / sum;
+    std::size_t same = first;
+    while (same < all.paths() && !std::ranges::equal(all.links(same), pool.links(path))) ++same;
+    if (same < all.paths())
+      all.weight(same) += weight;
+    else
+      all.add(weight, pool.links(path));
+  }
+}
+
 }  // namespace
+
+double weight_in_use(const PathPool& pool, NodeId target) {
+  double sum = 0;
+  for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
+    if (pool.weight(path) > k_dust) sum += pool.weight(path);
+  return sum;
+}
+
+PathPool between(const PathPool& one, const PathPool& other, double share) {
+  PathPool all;
+  for (NodeId target = 0; target < static_cast<NodeId>(one.targets()); ++target) {
+    const std::size_t first = all.paths();
+    add_share(one, target, 1 - share, first, all);
+    add_share(other, target, share, first, all);
+    all.end_target();
+  }
+  return all;
+}
 
 void PathPool::clear() {
   first_path_.assign(1, 0);

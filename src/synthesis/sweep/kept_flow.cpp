@@ -1,0 +1,55 @@
+#include "synthesis/sweep/kept_flow.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+
+namespace colltopo::synthesis {
+
+namespace {
+
+constexpr int k_halvings = 40;
+// A smaller share is not worth the paths that come with it.
+constexpr double k_least_share = 1e-3;
+
+}  // namespace
+
+void KeptFlow::take(const std::vector<PathPool>& pools, std::vector<double> loads) {
+  if (loads_.empty()) {
+    loads_ = std::move(loads);
+    if (answer_ == Answer::routing) pools_ = pools;
+    time_ = time_at(0, loads_);
+    return;
+  }
+  const double share = best_share(loads), time = time_at(share, loads);
+  if (share < k_least_share || time >= time_) return;
+  for (std::size_t e = 0; e < loads_.size(); ++e) loads_[e] = (1 - share) * loads_[e] + share * loads[e];
+  time_ = time;
+  if (answer_ == Answer::routing) blend(pools, share);
+}
+
+double KeptFlow::time_at(double share, std::span<const double> loads) const {
+  double largest = 0;
+  for (std::size_t e = 0; e < loads_.size(); ++e)
+    largest = std::max(largest, ((1 - share) * loads_[e] + share * loads[e]) / instance_.class_capacity[e]);
+  return largest;
+}
+
+double KeptFlow::best_share(std::span<const double> loads) const {
+  double low = 0, high = 1;
+  for (int i = 0; i < k_halvings; ++i) {
+    const double middle = (low + high) / 2, step = (high - low) / 8;
+    if (time_at(middle - step, loads) < time_at(middle + step, loads))
+      high = middle + step;
+    else
+      low = middle - step;
+  }
+  return (low + high) / 2;
+}
+
+void KeptFlow::blend(const std::vector<PathPool>& pools, double share) {
+  for_each_index(pools_.size(), threads_,
+                 [&](std::size_t source, unsigned) { pools_[source] = between(pools_[source], pools[source], share); });
+}
+
+}  // namespace colltopo::synthesis
