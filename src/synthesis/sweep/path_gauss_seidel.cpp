@@ -15,13 +15,15 @@ namespace {
 
 constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
 constexpr double k_worth_keeping = 10;   // times the gap that is asked for, of a flow: worse ones have no part
-constexpr int k_pool_sweeps = 3;         // before the sweep of a fine round that finds new paths
+// Before the sweep of a fine round that finds new paths: as many as pay.
+constexpr int k_pool_sweeps = 3, k_pool_sweeps_of_traffic = 2;
 
 class Rounds {
  public:
   Rounds(const FlowInstance& instance, const SynthesisOptions& options, Answer answer)
       : options_(options),
         answer_(answer),
+        pool_sweeps_(instance.traffic == nullptr ? k_pool_sweeps : k_pool_sweeps_of_traffic),
         control_(options),
         flow_(instance, options),
         kept_(instance, answer, options.threads) {}
@@ -84,7 +86,7 @@ class Rounds {
   /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these. A potential
   /// that has just become sharper needs new paths at once: pools alone would follow it to lengths that prove nothing.
   bool fine_round() {
-    for (int i = sharper_ ? -1 : 0; i < k_pool_sweeps; ++i) {
+    for (int i = sharper_ ? -1 : 0; i < pool_sweeps_; ++i) {
       potential().set(control_.beta(), potential().largest());
       if (i < 0)
         flow_.sweep_with_new_paths({});
@@ -110,6 +112,7 @@ class Rounds {
 
   const SynthesisOptions& options_;
   Answer answer_;
+  int pool_sweeps_;
   RoundControl control_;
   FlowSweep flow_;
   KeptFlow kept_;
