@@ -63,8 +63,8 @@ struct Request {
   bool associative_bits = true;  // reductions: any order gives the same bits
   bool fallback_allowed = true;  // false: the previous component is known to be wrong for this call
   bool tried = true;             // a trial corrects the choice; where none does, a candidate must be further ahead
-  /// Name of the component that would serve the call: "tuned", "han", "basic". Of others nothing is known, and what is
-  /// neither forced nor filed is theirs.
+  /// Name of the component that would serve the call: "tuned", "han", "basic". Of others nothing is known but times
+  /// that were measured; without, what is neither forced nor filed is theirs.
   std::string_view previous = "tuned";
 };
 
@@ -140,7 +140,7 @@ class Chooser {
   const Choice& choose(const Request& request);
   /// The part of the previous component's time that a candidate must stay below: a model is wrong somewhere, less where
   /// both have been measured.
-  double lead_over_previous(const Request& request);
+  double lead_over_previous(const Request& request, const Algorithm* candidate);
   /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
   std::vector<Candidate> leading(const Request& request, std::size_t most);
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is

@@ -218,9 +218,12 @@ struct Chooser::State {
     return named.back().variants;
   }
 
-  // Null: not measured.
+  // Null: not measured, or none of ours was: a time beside what a model says decides nothing.
   const MeasuredRow* measured_previous(const Request& request) const {
-    if (measured == nullptr) return nullptr;
+    if (measured == nullptr || std::ranges::none_of(*measured, [&](const MeasuredRow& one) {
+          return one.algorithm != nullptr && one.collective == request.collective;
+        }))
+      return nullptr;
     const auto row = std::ranges::find_if(*measured, [&](const MeasuredRow& one) {
       return one.algorithm == nullptr && one.collective == request.collective && one.previous == request.previous &&
              !one.times.empty();
@@ -248,9 +251,10 @@ struct Chooser::State {
     return candidate;
   }
 
-  double lead(const Request& request) {
+  double lead(const Request& request, const Algorithm* candidate) {
     if (request.tried) return k_lead;
-    return measured_previous(request) == nullptr ? k_lead_untried : k_lead_measured;
+    const bool both = measured_previous(request) != nullptr && fitted(request.collective).has(candidate);
+    return both ? k_lead_measured : k_lead_untried;
   }
 
   std::size_t number_of(std::string_view component) {
@@ -297,7 +301,8 @@ struct Chooser::State {
       return unknown;
     Candidate best = cheapest(variants(request.collective), request, bytes);
     std::optional<Candidate> left = fallback(request, bytes, best.excluded.empty() ? best.seconds : k_any_seconds);
-    if (left && (!best.excluded.empty() || best.seconds >= lead(request) * left->seconds)) return *std::move(left);
+    if (left && (!best.excluded.empty() || best.seconds >= lead(request, best.algorithm) * left->seconds))
+      return *std::move(left);
     return best.excluded.empty() ? best : unknown;
   }
 
@@ -366,9 +371,9 @@ const Choice& Chooser::choose(const Request& request) {
   return state_->kept(key, sizes, [&] { return state_->decided(request, sizes.middle); });
 }
 
-double Chooser::lead_over_previous(const Request& request) {
+double Chooser::lead_over_previous(const Request& request, const Algorithm* candidate) {
   const std::lock_guard lock(state_->mutex);
-  return state_->lead(request);
+  return state_->lead(request, candidate);
 }
 
 const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request) {

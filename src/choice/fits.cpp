@@ -51,6 +51,10 @@ double Fits::factor(const Algorithm* algorithm, std::size_t bytes) const {
   return row == rows_.end() ? common(bytes) : near_the_others(*row, bytes);
 }
 
+bool Fits::has(const Algorithm* algorithm) const {
+  return std::ranges::find(rows_, algorithm, &Fitted::algorithm) != rows_.end();
+}
+
 std::optional<double> Fits::factor_of_previous(std::string_view name, std::size_t bytes) const {
   const auto row = std::ranges::find(previous_, name, &Fitted::previous);
   if (row == previous_.end()) return std::nullopt;
@@ -58,14 +62,15 @@ std::optional<double> Fits::factor_of_previous(std::string_view name, std::size_
 }
 
 double Fits::near_the_others(const Fitted& row, std::size_t bytes) const {
-  const double own = between(row.points, octave_of(bytes)), shared = rows_.empty() ? own : common(bytes);
+  const double own = between(row.points, octave_of(bytes)), shared = common(bytes);
   return std::clamp(own, shared / k_apart, shared * k_apart);
 }
 
 double Fits::common(std::size_t bytes) const {
   std::vector<double> factors;
-  factors.reserve(rows_.size());
-  for (const Fitted& row : rows_) factors.push_back(between(row.points, octave_of(bytes)));
+  const std::vector<Fitted>& rows = rows_.empty() ? previous_ : rows_;
+  factors.reserve(rows.size());
+  for (const Fitted& row : rows) factors.push_back(between(row.points, octave_of(bytes)));
   return median(std::move(factors));
 }
 

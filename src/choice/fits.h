@@ -28,7 +28,9 @@ class Fits {
   /// What a price by the model is to be multiplied by, at most twice as far from the others' as they have in common. An
   /// algorithm that was not measured has just that.
   double factor(const Algorithm* algorithm, std::size_t bytes) const;
-  /// The median of all algorithms; 1 of none.
+  /// Whether this one was measured.
+  bool has(const Algorithm* algorithm) const;
+  /// The median of all algorithms; of none that of the previous components, as the machine is the same; 1 of none.
   double common(std::size_t bytes) const;
   /// The same as factor(), of what the component of this name is known to do. Nothing: it was not measured.
   std::optional<double> factor_of_previous(std::string_view name, std::size_t bytes) const;

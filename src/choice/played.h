@@ -16,7 +16,7 @@ namespace colltopo {
 
 class Played {
  public:
-  /// Both must stay.
+  /// The terrain must stay.
   Played(const Terrain& terrain, const Machine& machine);
 
   /// As parts_of_previous(), on the ranks of the terrain.

@@ -128,8 +128,12 @@ std::string reason_of(Chooser& chooser, const Request& request, const Candidate&
   if (chosen.algorithm != nullptr)
     return fmt::format("the cheapest candidate; the previous component is predicted to take {:.2f} times as long",
                        fallback->seconds / chosen.seconds);
+  const auto ours =
+      std::find_if(candidates.begin(), candidates.end(), [](const Candidate& c) { return c.algorithm != nullptr; });
+  const Algorithm* const first = ours == candidates.end() ? nullptr : ours->algorithm;
   return fmt::format("no candidate is predicted to take less than {:.0f}% of the previous component's time{}",
-                     100 * chooser.lead_over_previous(request), request.tried ? "" : ", and no trial may change bits");
+                     100 * chooser.lead_over_previous(request, first),
+                     request.tried ? "" : ", and no trial may change bits");
 }
 
 nlohmann::ordered_json candidates_json(const std::vector<Candidate>& candidates) {
@@ -338,7 +342,7 @@ void run(const Arguments& arguments, const Session& session) {
     Report()
         .add("results", results)
         .add("constants", constants_json(known.sources))
-        .add("measured_algorithms", known.measured == nullptr ? 0 : known.measured->size())
+        .add("measured_algorithms", measured_algorithms(known.measured))
         .add("expected_error", error ? nlohmann::ordered_json(*error) : nlohmann::ordered_json(nullptr))
         .print(session);
   else

@@ -57,7 +57,12 @@ bool sets_prices(const Settings& settings) {
 
 bool same_key(const ConstantsRecord& a, const ConstantsRecord& b) {
   return a.hosts == b.hosts && a.ranks_per_host == b.ranks_per_host && a.transport == b.transport &&
-         a.version == b.version && a.library == b.library;
+         a.version == b.version && (a.library == b.library || a.library.empty() || b.library.empty());
+}
+
+// Both known, and not the same.
+bool of_other_library(const ConstantsRecord& record, std::string_view library) {
+  return !library.empty() && !record.library.empty() && record.library != library;
 }
 
 /// Names that another version knows are kept: its records stay in the file.
@@ -194,13 +199,14 @@ const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const s
   const auto apart = [&](const ConstantsRecord& record) {
     return std::abs(std::log(static_cast<double>(record.ranks_per_host) / ranks_per_host));
   };
+  const auto rank = [&](const ConstantsRecord& record) {
+    return std::pair(of_other_library(record, library), apart(record));
+  };
   for (const ConstantsRecord& record : records) {
     const bool has_all = std::ranges::all_of(
         hosts, [&](const std::string& host) { return std::ranges::binary_search(record.hosts, host); });
-    const bool other_library = !library.empty() && !record.library.empty() && record.library != library;
-    if (!has_all || other_library || record.version != this_version() || record.transport != transport_of_environment())
-      continue;
-    if (best == nullptr || apart(record) < apart(*best)) best = &record;
+    if (!has_all || record.version != this_version() || record.transport != transport_of_environment()) continue;
+    if (best == nullptr || rank(record) < rank(*best)) best = &record;
   }
   return best;
 }
@@ -223,7 +229,7 @@ std::optional<MeasuredRow> row_named(std::string_view collective, std::string_vi
 }
 
 std::string row_name(const ConstantsRecord::Times& times) {
-  return times.component.empty() ? times.algorithm : std::string(k_fallback) + times.component;
+  return times.algorithm + (times.component.empty() ? "" : ":" + times.component);
 }
 
 /// " times alltoall/tra/8/1.2e-05/16384/0.0012 ...": words without spaces, of algorithms that this version has.
@@ -289,9 +295,8 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
   if (record == nullptr) {
     if (!named) return "";
     throw Error(
-        fmt::format("{}: no record of {} hosts from {} on, transport '{}', version {}{}; colltopo-probe makes one",
-                    path, hosts.size(), hosts.empty() ? "?" : hosts.front(), transport_of_environment(), this_version(),
-                    library.empty() ? "" : fmt::format(", {}", library)));
+        fmt::format("{}: no record of {} hosts from {} on, transport '{}', version {}; colltopo-probe makes one", path,
+                    hosts.size(), hosts.empty() ? "?" : hosts.front(), transport_of_environment(), this_version()));
   }
   std::map<std::string, double> constants = record->constants;
   // Of a network that is not known, what all nodes get through its middle at once.
@@ -302,10 +307,10 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
     if (const auto found = constants.find(name.name); found != constants.end())
       line += fmt::format("{}={:.6g} ", name.name, found->second);
   line.pop_back();
-  if (record->places == places_of(placement.node_of) && record->by_lanes == settings.own_lanes &&
-      !sets_prices(settings))
+  if (!of_other_library(*record, library) && record->places == places_of(placement.node_of) &&
+      record->by_lanes == settings.own_lanes && !sets_prices(settings))
     line += file.times[static_cast<std::size_t>(record - file.records.data())];
-  return line + std::string(k_from) + path;
+  return line + std::string(k_from) + path + (record->library.empty() ? "" : ", " + record->library);
 }
 
 bool is_constants_line(const std::string& line) { return line.starts_with(k_line); }
@@ -356,10 +361,17 @@ MeasuredRows measured_rows(const std::string& line) {
   return known->emplace(times, rows_in(times)).first->second;
 }
 
+std::size_t measured_algorithms(const MeasuredRows& measured) {
+  if (measured == nullptr) return 0;
+  const auto is_ours = [](const MeasuredRow& row) { return row.algorithm != nullptr; };
+  return static_cast<std::size_t>(std::ranges::count_if(*measured, is_ours));
+}
+
 std::string error_text(const MeasuredRows& measured, std::optional<double> error) {
   if (measured == nullptr)
     return "prices are not fitted: no times of algorithms were measured on ranks that lie like these";
-  const std::string rows = fmt::format("prices are fitted to the measured times of {} algorithms", measured->size());
+  const std::string rows =
+      fmt::format("prices are fitted to the measured times of {} algorithms", measured_algorithms(measured));
   return error ? fmt::format("{}; half of them are expected to be off by less than {:.0f}%", rows, 100 * *error) : rows;
 }
 

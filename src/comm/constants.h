@@ -65,8 +65,8 @@ std::vector<ConstantsRecord> read_constants(const std::string& path);
 /// this one has none. Throws Error.
 void write_constants(const std::string& path, ConstantsRecord record);
 
-/// Whose measurements fit: made with this version, transport and, where both are known, MPI library, on hosts that have
-/// these among them; of several the one whose ranks per host are nearest. Null: none.
+/// Whose measurements fit: made with this version and transport, on hosts that have these among them; of several the
+/// one of this MPI library, or where that is not known of any, whose ranks per host are nearest. Null: none.
 const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,
                                int ranks_per_host, std::string_view library = "");
 
@@ -76,8 +76,8 @@ long long places_of(std::span<const int> node_of);
 /// Whether there is a file to look into: cheap, for every new communicator asks. Throws Error.
 bool has_constants(const Settings& settings);
 /// The line that tells other ranks what the setting `constants` comes to for these hosts, and what algorithms took if
-/// that was measured on ranks that lie like these and no setting goes before it; "": nothing is measured. `library`: of
-/// MPI; "": any. Throws Error.
+/// that was measured with this MPI library ("": any) on ranks that lie like these and no setting goes before it; "":
+/// nothing is measured. Throws Error.
 std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, const Placement& placement,
                            std::string_view library = "");
 /// Whether a line is one of these.
@@ -96,6 +96,8 @@ Machine machine_with(const Settings& settings, const std::string& line, const Li
                      std::vector<SourcedConstant>* sources);
 /// The times in a constants_line(); of a line that has come before the same ones.
 MeasuredRows measured_rows(const std::string& line);
+/// How many of them are of ours.
+std::size_t measured_algorithms(const MeasuredRows& measured);
 /// "prices are fitted to 31 measured algorithms; half of ...", for people.
 std::string error_text(const MeasuredRows& measured, std::optional<double> error);
 /// "latency_node 0.9 us, ... (measured, FILE); bandwidth_node 8 GB/s (default)".

@@ -35,6 +35,7 @@ class Caller {
       : comm_(comm), counters_(counters), collective_(collective), count_(static_cast<int>(bytes)) {
     const std::size_t shards = row(collective).counts_shards() ? static_cast<std::size_t>(ranks_of(comm)) : 1;
     const std::size_t all = bytes * shards;
+    counts_.assign(shards, static_cast<int>(bytes / sizeof(int)));
     in_.assign(all / sizeof(int), 1);
     out_.assign(all / sizeof(int), 0);
   }
@@ -49,7 +50,7 @@ class Caller {
         MPI_Allgather(in_.data(), count_, MPI_BYTE, out_.data(), count_, MPI_BYTE, comm_);
         break;
       case Collective::reduce_scatter:
-        MPI_Reduce_scatter_block(in_.data(), out_.data(), words, MPI_INT, MPI_SUM, comm_);
+        MPI_Reduce_scatter(in_.data(), out_.data(), counts_.data(), MPI_INT, MPI_SUM, comm_);
         break;
       case Collective::allreduce:
         MPI_Allreduce(in_.data(), out_.data(), words, MPI_INT, MPI_SUM, comm_);
@@ -104,7 +105,7 @@ class Caller {
   const Counters& counters_;
   Collective collective_;
   int count_;
-  std::vector<int> in_, out_;
+  std::vector<int> counts_, in_, out_;
   bool was_served_ = false, was_declined_ = false;
 };
 
@@ -129,7 +130,12 @@ class ServedBy {
   MPI_Comm comm_ = MPI_COMM_NULL;
 };
 
-// The calls of one contender, from round to round.
+// How often `part` seconds, 0 for what no clock sees, go into `all`.
+int as_many(double all, double part, int least, int most) {
+  return part * most <= all ? most : std::max(least, static_cast<int>(all / part));
+}
+
+// The calls of one contender, from round to round; its communicator lives as long.
 class Measured {
  public:
   Measured(const Contender& contender, const std::string& constants, const Counters& counters)
@@ -139,8 +145,8 @@ class Measured {
     for (const std::size_t bytes : sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD))) {
       Caller caller(served_.get(), counters_, contender_.collective, bytes);
       const double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
-      const int calls = std::clamp(static_cast<int>(k_block / one), 1, k_most_calls_of_block);
-      const int blocks = std::clamp(static_cast<int>(k_long_enough / (calls * one)), k_least_blocks, k_most_blocks);
+      const int calls = as_many(k_block, one, 1, k_most_calls_of_block);
+      const int blocks = as_many(k_long_enough, calls * one, k_least_blocks, k_most_blocks);
       const std::vector<double> some = caller.seconds(blocks, calls);
       if (!caller.was_always(contender_.algorithm != k_previous)) break;
       std::ranges::copy(some, std::back_inserter(seconds_[bytes]));

@@ -31,7 +31,7 @@ run() {
   for setting in "$@"; do unset "OMPI_MCA_coll_topo_${setting%%=*}"; done
 }
 output=$(run) || fail "the job: $output"
-printf '%s\n' "$output" | grep -q "latency_node .* (measured, $file)" || fail "not found: $output"
+printf '%s\n' "$output" | grep -q "latency_node .* (measured, $file, Open MPI v[^)]*)" || fail "not found: $output"
 printf '%s\n' "$output" | grep -q "latency_network 2 us, latency_hop 1 us (default)" || fail "the network's are not its own: $output"
 printf '%s\n' "$output" | grep -q "prices are fitted to the measured times of [0-9]* algorithms; half of them" || fail "not fitted: $output"
 output=$(run latency_node=7us)

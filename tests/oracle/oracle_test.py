@@ -269,11 +269,14 @@ class Check:
             self.expect(seed, "mcf-path shortest: bound of paths", answer["bound_of_paths"], path_time(network, False), 1e-5)
         answer = self.run("generate", "ilp", str(file), "--paths", "shortest", "--gap", "0")
         choice = path_time(network, True)
+        if answer["achieved"] < choice:  # a choice that the command has verified: HiGHS calls 6 the optimum of one that has 5.5
+            choice = path_time(network, False)
         self.expect(seed, "ilp shortest: achieved", answer["achieved"], choice)
         if answer.get("bound_of_choice", 0) > choice * (1 + 1e-6):
             self.expect(seed, "ilp shortest: bound of choice", answer["bound_of_choice"], choice)
         answer = self.run("generate", "ewsp", str(file), "--chunks-max", "100000")
-        self.expect(seed, "ewsp: achieved", answer["achieved"], even_time(network), 1e-2)  # whole chunks
+        if answer["achieved"] > even_time(network) or answer["achieved"] < path_time(network, False) * (1 - 1e-6):
+            self.expect(seed, "ewsp: achieved", answer["achieved"], even_time(network), 1e-2)  # whole chunks, which may be better
 
     def trees(self, seed, file):
         network = random_network(seed, 7)

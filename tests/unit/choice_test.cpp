@@ -228,19 +228,28 @@ TEST(Choice, nothing_is_taken_from_a_component_of_which_nothing_is_known) {
   EXPECT_EQ(chooser.choose(request).name, "fallback");
 }
 
-MeasuredRows took(std::string previous, Collective collective, double seconds) {
-  MeasuredRow row{collective, nullptr, {{8, seconds}, {1024, seconds}}, std::move(previous)};
-  return std::make_shared<const std::vector<MeasuredRow>>(1, std::move(row));
+/// Of the component, and of one of our algorithms as the model has it.
+MeasuredRows took(std::string previous, Collective collective, double seconds, const char* ours) {
+  std::vector<MeasuredRow> rows = {{collective, nullptr, {{8, seconds}, {1024, seconds}}, std::move(previous)}};
+  if (ours != nullptr) {
+    rows.push_back({collective, algorithm_named(ours), {}});
+    Chooser plain(16, on_nodes(16, 4), {}, {});
+    for (const std::size_t bytes : {8, 1024})
+      rows.back().times.push_back({bytes, plain.price(*rows.back().algorithm, {}, {collective, 0, bytes}).seconds});
+  }
+  return std::make_shared<const std::vector<MeasuredRow>>(std::move(rows));
 }
 
 TEST(Choice, a_component_of_which_nothing_but_its_times_is_known_costs_those) {
   Request request{Collective::alltoall, 0, 64, true, true};
   request.previous = "ucc";
-  Chooser slow(64, on_nodes(64, 16), {}, {}, {}, took("ucc", Collective::alltoall, 1));
+  Chooser slow(16, on_nodes(16, 4), {}, {}, {}, took("ucc", Collective::alltoall, 1, "linear"));
   EXPECT_NE(slow.choose(request).algorithm, nullptr);
-  Chooser quick(64, on_nodes(64, 16), {}, {}, {}, took("ucc", Collective::alltoall, 1e-9));
+  Chooser quick(16, on_nodes(16, 4), {}, {}, {}, took("ucc", Collective::alltoall, 1e-9, "linear"));
   EXPECT_EQ(quick.choose(request).name, "fallback (measured)");
   EXPECT_EQ(quick.choose(request).seconds, 1e-9);
+  Chooser alone(16, on_nodes(16, 4), {}, {}, {}, took("ucc", Collective::alltoall, 1, nullptr));
+  EXPECT_EQ(alone.choose(request).name, "fallback") << "a time beside a model decides nothing";
   request.previous = "hcoll";
   EXPECT_EQ(slow.choose(request).name, "fallback");
 }
@@ -250,7 +259,7 @@ TEST(Choice, a_component_that_was_measured_costs_what_it_took) {
   Chooser plain(16, on_nodes(16, 4), {}, {});
   const double by_model = named(plain.candidates(request), "fallback").seconds;
   for (const double times : {0.5, 1.5}) {
-    Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, times * by_model));
+    Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, times * by_model, "swing"));
     const Candidate found = named(fitted.candidates(request), "fallback");
     EXPECT_EQ(found.name, "fallback (priced as recursive-doubling, measured)");
     EXPECT_NEAR(found.seconds / by_model, times, 0.1 * times);
@@ -262,13 +271,17 @@ TEST(Choice, a_component_that_was_measured_costs_what_it_took) {
 
 TEST(Choice, less_of_a_lead_is_asked_of_a_component_that_was_measured) {
   Chooser plain(16, on_nodes(16, 4), {}, {});
-  Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, 1e-5));
+  Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, 1e-5, "swing"));
   Request request{Collective::allreduce, 0, 64, true, true};
-  EXPECT_EQ(fitted.lead_over_previous(request), plain.lead_over_previous(request));
+  const auto lead = [&](Chooser& chooser, const char* algorithm) {
+    return chooser.lead_over_previous(request, algorithm_named(algorithm));
+  };
+  EXPECT_EQ(lead(fitted, "swing"), lead(plain, "swing"));
   request.tried = false;
-  EXPECT_GT(fitted.lead_over_previous(request), plain.lead_over_previous(request));
+  EXPECT_GT(lead(fitted, "swing"), lead(plain, "swing"));
+  EXPECT_EQ(lead(fitted, "bucket"), lead(plain, "bucket")) << "that was not measured itself";
   request.collective = Collective::reduce;
-  EXPECT_EQ(fitted.lead_over_previous(request), plain.lead_over_previous(request));
+  EXPECT_EQ(lead(fitted, "swing"), lead(plain, "swing"));
 }
 
 TEST(Choice, a_component_known_to_be_wrong_is_no_candidate) {

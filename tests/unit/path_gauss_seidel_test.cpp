@@ -76,8 +76,7 @@ TEST(PathGaussSeidel, knows_loads_without_a_routing) {
   const FlowSolution loads = path_gauss_seidel(instance, options, Answer::loads);
   const FlowSolution routing = path_gauss_seidel(instance, options);
   EXPECT_EQ(loads.routing.paths(), 0U);
-  EXPECT_EQ(loads.loads, routing.loads);
-  EXPECT_EQ(loads.time, routing.time);
+  EXPECT_NEAR(loads.time, routing.time, 1e-9 * routing.time);
   const std::vector<double> of_routing = class_loads(instance, routing.routing);
   for (std::size_t link = 0; link < of_routing.size(); ++link)
     EXPECT_NEAR(loads.loads[link], of_routing[link], 1e-9 * routing.time * instance.class_capacity[link]);
@@ -130,7 +129,7 @@ TEST(RoundControl, stalls_after_two_fine_rounds_that_come_no_nearer) {
   LinkPotential potential(std::vector<double>{1, 1});
   const auto round = [&](double gap) {
     control.sharpen(potential, gap, false);
-    EXPECT_FALSE(control.ended(gap, false));
+    EXPECT_FALSE(control.ended(gap, gap / 2, false)) << "a mean may be nearer";
     return control.stalls();
   };
   EXPECT_FALSE(round(0.1));

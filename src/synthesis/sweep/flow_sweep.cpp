@@ -296,8 +296,8 @@ void FlowSweep::gather_pools() {
 FlowSolution FlowSweep::solution(double time_lower, std::vector<double> class_lengths, Answer answer, KeptFlow* kept) {
   FlowSolution solution{{}, loads(), std::move(class_lengths), 0, time_lower};
   if (kept != nullptr && kept->time() < instance_.time_of(solution.loads)) {
-    solution.loads = kept->loads();
     if (answer == Answer::routing) pools_ = kept->release();
+    solution.loads = answer == Answer::routing ? loads() : kept->loads();
   }
   solution.time = instance_.time_of(solution.loads);
   std::uint64_t trees = 0;

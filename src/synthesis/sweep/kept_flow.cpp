@@ -9,19 +9,22 @@ namespace colltopo::synthesis {
 namespace {
 
 constexpr int k_halvings = 40;
-// A smaller share is not worth the paths that come with it.
+// A smaller share, of either flow, is not worth the paths that come with it.
 constexpr double k_least_share = 1e-3;
 
 }  // namespace
 
 void KeptFlow::take(const std::vector<PathPool>& pools, std::vector<double> loads) {
-  if (loads_.empty()) {
+  const double share = loads_.empty() ? 1 : best_share(loads);
+  if (share > 1 - k_least_share) {
+    const double time = instance_.time_of(loads);
+    if (time >= time_) return;
     loads_ = std::move(loads);
     if (answer_ == Answer::routing) pools_ = pools;
-    time_ = time_at(0, loads_);
+    time_ = time;
     return;
   }
-  const double share = best_share(loads), time = time_at(share, loads);
+  const double time = time_at(share, loads);
   if (share < k_least_share || time >= time_) return;
   for (std::size_t e = 0; e < loads_.size(); ++e) loads_[e] = (1 - share) * loads_[e] + share * loads[e];
   time_ = time;
@@ -48,8 +51,10 @@ double KeptFlow::best_share(std::span<const double> loads) const {
 }
 
 void KeptFlow::blend(const std::vector<PathPool>& pools, double share) {
-  for_each_index(pools_.size(), threads_,
-                 [&](std::size_t source, unsigned) { pools_[source] = between(pools_[source], pools[source], share); });
+  for_each_index(pools_.size(), threads_, [&](std::size_t source, unsigned) {
+    const PathPool all = between(pools_[source], pools[source], share);
+    pools_[source] = all;  // a copy has no more memory than it needs
+  });
 }
 
 }  // namespace colltopo::synthesis

@@ -14,7 +14,7 @@ namespace colltopo::synthesis {
 namespace {
 
 constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
-constexpr double k_worth_keeping = 10;   // times the gap that is asked for, of a flow: worse ones have no part
+constexpr double k_worth_a_part = 10;    // times the gap that is asked for, of a coarse flow: worse ones have none
 // Before the sweep of a fine round that finds new paths: as many as pay.
 constexpr int k_pool_sweeps = 3, k_pool_sweeps_of_traffic = 2;
 
@@ -33,11 +33,11 @@ class Rounds {
     do {
       if (control_.stalls()) flow_.damp();
       const bool fits = control_.fine() ? fine_round() : coarse_round();
-      if (gap() <= k_worth_keeping * options_.gap) kept_.take(flow_.pools(), flow_.loads());
+      if (control_.fine() || gap() <= k_worth_a_part * options_.gap) kept_.take(flow_.pools(), flow_.loads());
       if (options_.progress)
         options_.progress({.time = std::min(time_, kept_.time()), .time_lower = time_lower_, .lengths = {}});
       sharper_ = control_.sharpen(potential(), gap(), fits);
-    } while (!control_.ended(gap(), is_near_enough()));
+    } while (!control_.ended(gap(), best_gap(), best_gap() <= options_.gap));
     return flow_.solution(time_lower_, std::move(class_lengths_), answer_, &kept_);
   }
 
@@ -45,7 +45,7 @@ class Rounds {
   LinkPotential& potential() { return flow_.potential(); }
   /// Of the flow in hand.
   double gap() const { return time_ / time_lower_ - 1; }
-  bool is_near_enough() const { return std::min(time_, kept_.time()) / time_lower_ - 1 <= options_.gap; }
+  double best_gap() const { return std::min(time_, kept_.time()) / time_lower_ - 1; }
 
   void begin() {
     // Lengths 1 / capacity: the distance bound, which is also the first guess of the time.
@@ -93,7 +93,7 @@ class Rounds {
       else
         flow_.sweep_pools();
       time_ = potential().largest();
-      if (is_near_enough()) return false;  // by the lengths in hand
+      if (best_gap() <= options_.gap) return false;  // by the lengths in hand
     }
     potential().set(control_.beta(), potential().largest());
     const std::vector<double> lengths(potential().lengths().begin(), potential().lengths().end());

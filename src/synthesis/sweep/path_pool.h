@@ -1,7 +1,8 @@
 // The paths from one source that a flow uses or may soon use, with the share of each in its pair's demand.
 //
 // Written once from target to target and read in the same order, so that a pool is four flat arrays: at 4,096 hosts all
-// pools together are 17 million pairs and 20 million paths in less than a gigabyte.
+// pools together are 17 million pairs and 20 million paths in less than a gigabyte, and what is kept of a flow that
+// becomes a routing (kept_flow.h) as much again.
 #pragma once
 
 #include <cstddef>

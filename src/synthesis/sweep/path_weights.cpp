@@ -86,7 +86,8 @@ class Rounds {
   }
 
   bool ended() {
-    return control_.ended(gap_of_paths(), synthesis_.bound.gap() <= options_.gap || gap_of_paths() <= options_.gap / 4);
+    return control_.ended(gap_of_paths(), gap_of_paths(),
+                          synthesis_.bound.gap() <= options_.gap || gap_of_paths() <= options_.gap / 4);
   }
 
   const Topology& topology_;

@@ -25,7 +25,7 @@ constexpr int k_stalled_rounds = 2;  // until sources that are visited together 
 
 void RoundControl::refine() {
   fine_ = true;
-  nearest_round_ = round_ + 1;  // coarse rounds that came no nearer do not count
+  in_hand_.round = best_.round = round_ + 1;  // coarse rounds that came no nearer do not count
   beta_ = k_fine_beta;
 }
 
@@ -48,17 +48,21 @@ bool RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
 }
 
 bool RoundControl::stalls() const {
-  const int rounds = round_ - nearest_round_;
+  const int rounds = round_ - in_hand_.round;
   return fine_ && rounds > 0 && rounds % k_stalled_rounds == 0;
 }
 
-bool RoundControl::ended(double gap, bool near_enough) {
+void RoundControl::Nearest::note(double now, int at) {
+  if (now >= gap * (1 - k_progress)) return;
+  gap = now;
+  round = at;
+}
+
+bool RoundControl::ended(double gap, double best, bool near_enough) {
   ++round_;
-  if (gap < nearest_ * (1 - k_progress)) {
-    nearest_ = gap;
-    nearest_round_ = round_;
-  }
-  if (near_enough || round_ - nearest_round_ > k_patience) return true;
+  in_hand_.note(gap, round_);
+  best_.note(best, round_);
+  if (near_enough || round_ - best_.round > k_patience) return true;
   return std::isfinite(options_.seconds) &&
          any_member(options_.team, std::chrono::duration<double>(Clock::now() - began_).count() > options_.seconds);
 }

@@ -29,9 +29,9 @@ class RoundControl {
   bool sharpen(LinkPotential& potential, double gap, bool fits);
   /// Whether the last fine rounds that have ended came no nearer: sources that are visited together overshoot.
   bool stalls() const;
-  /// Whether the rounds end with this gap, being near enough, making no progress any more, or out of time, which the
-  /// members of a team agree on.
-  bool ended(double gap, bool near_enough);
+  /// Whether the rounds end: near enough, making no progress any more, or out of time, which the members of a team
+  /// agree on. `gap` of the flow in hand, `best` of that and what is kept.
+  bool ended(double gap, double best, bool near_enough);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -40,9 +40,14 @@ class RoundControl {
   const Clock::time_point began_ = Clock::now();
   double beta_ = 10;
   bool fine_ = false;
+  /// The smallest gap so far.
+  struct Nearest {
+    double gap = std::numeric_limits<double>::infinity();
+    int round = 0;
+    void note(double now, int at);
+  };
   int round_ = 0;
-  int nearest_round_ = 0;
-  double nearest_ = std::numeric_limits<double>::infinity();  // the smallest gap so far
+  Nearest in_hand_, best_;
 };
 
 }  // namespace colltopo::synthesis
