@@ -300,7 +300,9 @@ struct Chooser::State {
         played.parts_of(request.previous, request.collective, bytes).empty())
       return unknown;
     Candidate best = cheapest(variants(request.collective), request, bytes);
-    std::optional<Candidate> left = fallback(request, bytes, best.excluded.empty() ? best.seconds : k_any_seconds);
+    double to_beat = k_any_seconds;
+    if (best.excluded.empty()) to_beat = best.seconds;
+    std::optional<Candidate> left = fallback(request, bytes, to_beat);
     if (left && (!best.excluded.empty() || best.seconds >= lead(request, best.algorithm) * left->seconds))
       return *std::move(left);
     return best.excluded.empty() ? best : unknown;

@@ -223,7 +223,7 @@ std::string times_text(const std::vector<Outcome::Time>& times) {
 }
 
 /// What a parameter, a rule or a file leaves to the previous component costs what the model says of that.
-Candidate with_price(Candidate chosen, const std::vector<Candidate>& candidates) {
+Candidate with_price(const Candidate& chosen, const std::vector<Candidate>& candidates) {
   const auto fallback = fallback_in(candidates);
   return chosen.name == "fallback" && fallback != candidates.end() ? *fallback : chosen;
 }

@@ -88,7 +88,8 @@ class Caller {
     }
     const unsigned long long by_us = counters_.value("calls") - before;
     was_served_ = was_served_ || by_us > 0;
-    was_declined_ = was_declined_ || by_us < static_cast<unsigned long long>(blocks * calls);
+    was_declined_ =
+        was_declined_ || by_us < static_cast<unsigned long long>(blocks) * static_cast<unsigned long long>(calls);
     std::vector<double> slowest(own.size());
     MPI_Allreduce(own.data(), slowest.data(), blocks, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return slowest;

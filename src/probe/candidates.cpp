@@ -31,7 +31,7 @@ Settings settings_of_environment() {
 
 // Where the ranks are, on the network of the settings if that is theirs.
 Placement placement_of(const Places& places, const Settings& settings) {
-  const Placement alone{places.node_of, {}};
+  Placement alone{places.node_of, {}};
   if (settings.topology.empty()) return alone;
   const auto network = machine_network(settings.topology);
   std::string why;
