@@ -81,8 +81,8 @@ typedef struct colltopo_callbacks {
   const char* (*previous_component)(void* context, int collective);
   /* The same of calls that do not block; NULL: that of the call that does. */
   const char* previous_of_operations;
-  /* What was measured counts where this is the same: the MPI library and its version. It must live as long as the
-   * communicator. NULL: not known, and whatever was measured counts. */
+  /* The MPI library and its version: times of algorithms count where it is the same, another's constants where there
+   * are none of it. It must live as long as the communicator. NULL: not known; whatever was measured counts. */
   const char* library;
   /* What lines call the previous implementation, such as "the next component"; NULL: just that. It must live as long
    * as the communicator. */
