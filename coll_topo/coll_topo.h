@@ -90,7 +90,7 @@ typedef struct mca_coll_topo_previous_t {
  * last few of a collective are known. */
 enum { MCA_COLL_TOPO_DECLINED = 3 };
 typedef struct mca_coll_topo_declined_t {
-    size_t bytes; /* 0: none yet */
+    size_t bytes; /* SIZE_MAX: none yet */
     size_t element_size;
     int root;
     int op_properties;
@@ -122,6 +122,7 @@ typedef struct mca_coll_topo_module_t {
     int ranks;
     int verbose;
     const unsigned *left;                        /* colltopo_left(); until the first call, zero */
+    unsigned long long *passed_on;               /* colltopo_passed_on(); until the first call, NULL */
     bool abandoned;                              /* a message of the last call was given up and may still arrive */
     size_t *counts;                              /* reduce_scatter's, one per rank; NULL until needed */
     size_t *sizes;                               /* of blocks of sizes of their own; NULL until needed */
@@ -136,6 +137,12 @@ typedef struct mca_coll_topo_module_t {
     mca_coll_topo_previous_t previous;
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);
+
+/* Here and not in colltopo: a function's call would save all arguments. */
+static inline void mca_coll_topo_count_passed_on(mca_coll_topo_module_t *topo)
+{
+    __atomic_store_n(topo->passed_on, __atomic_load_n(topo->passed_on, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
 
 /* More than colltopo has: what colltopo_settings() lists is checked against it at registration. */
 #define MCA_COLL_TOPO_MAX_SETTINGS 256

@@ -75,7 +75,7 @@ static int mca_coll_topo_look_at_devices(mca_coll_topo_request_t *request, bool 
         }
     }
     if (MCA_COLL_TOPO_LEAVES == *staging) {
-        colltopo_passed_on(topo->collectives);
+        mca_coll_topo_count_passed_on(topo);
         return COLLTOPO_DECLINED;
     }
     return OMPI_SUCCESS;

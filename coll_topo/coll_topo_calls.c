@@ -35,9 +35,6 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
                                          void *rbuf, size_t rcount, ompi_datatype_t *rdtype)
 {
     const size_t bytes = mca_coll_topo_bytes(rdtype, rcount);
-    if (mca_coll_topo_was_declined(topo, collective, bytes, 0, 0, 0)) {
-        return COLLTOPO_DECLINED;
-    }
     const int in_place = MPI_IN_PLACE == sbuf;
     int rc;
 
@@ -82,19 +79,45 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
 
 /* A send count that the standard says to ignore is not ignored by all: tuned of 4.1 decides by it, and ranks that give
  * different ones hang. In place it is the receive count that is handed on. */
-#define MCA_COLL_TOPO_FALL_BACK_EXCHANGE(name)                                                        \
-    (MPI_IN_PLACE == sbuf ? MCA_COLL_TOPO_FALL_BACK(name, sbuf, rcount, rdtype, rbuf, rcount, rdtype) \
-                          : MCA_COLL_TOPO_FALL_BACK(name, sbuf, scount, sdtype, rbuf, rcount, rdtype))
+#define MCA_COLL_TOPO_EXCHANGE_BY(pass, name)                                      \
+    (MPI_IN_PLACE == sbuf ? pass(name, sbuf, rcount, rdtype, rbuf, rcount, rdtype) \
+                          : pass(name, sbuf, scount, sdtype, rbuf, rcount, rdtype))
+
+/* What serves a call is not inlined: a call that is passed on at once saves no registers. */
+#define MCA_COLL_TOPO_SERVE static __attribute__((noinline)) int
+
+MCA_COLL_TOPO_SERVE mca_coll_topo_serve_alltoall(const void *sbuf, mca_coll_topo_count_t scount,
+                                                 ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
+                                                 ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                                 mca_coll_topo_module_t *topo)
+{
+    const int rc = mca_coll_topo_exchange(topo, colltopo_alltoall, COLLTOPO_ALLTOALL, false, sbuf, (size_t) scount,
+                                          sdtype, rbuf, (size_t) rcount, rdtype);
+
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_FALL_BACK, alltoall) : rc;
+}
 
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
                            mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                            mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    const int rc = mca_coll_topo_exchange(topo, colltopo_alltoall, COLLTOPO_ALLTOALL, false, sbuf, (size_t) scount,
+
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALL, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0, 0)) {
+        return MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_PASS_ON, alltoall);
+    }
+    return mca_coll_topo_serve_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
+}
+
+MCA_COLL_TOPO_SERVE mca_coll_topo_serve_allgather(const void *sbuf, mca_coll_topo_count_t scount,
+                                                  ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
+                                                  ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                                  mca_coll_topo_module_t *topo)
+{
+    const int rc = mca_coll_topo_exchange(topo, colltopo_allgather, COLLTOPO_ALLGATHER, true, sbuf, (size_t) scount,
                                           sdtype, rbuf, (size_t) rcount, rdtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK_EXCHANGE(alltoall) : rc;
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_FALL_BACK, allgather) : rc;
 }
 
 int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -102,16 +125,15 @@ int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi
                             mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    const int rc = mca_coll_topo_exchange(topo, colltopo_allgather, COLLTOPO_ALLGATHER, true, sbuf, (size_t) scount,
-                                          sdtype, rbuf, (size_t) rcount, rdtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK_EXCHANGE(allgather) : rc;
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHER, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0, 0)) {
+        return MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_PASS_ON, allgather);
+    }
+    return mca_coll_topo_serve_allgather(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
 }
 
-/* Not inlined: a call that is passed on at once saves no registers. */
-static __attribute__((noinline)) int mca_coll_topo_serve_bcast(void *buf, mca_coll_topo_count_t count,
-                                                               ompi_datatype_t *dtype, int root,
-                                                               ompi_communicator_t *comm, mca_coll_topo_module_t *topo)
+MCA_COLL_TOPO_SERVE mca_coll_topo_serve_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t *dtype, int root,
+                                              ompi_communicator_t *comm, mca_coll_topo_module_t *topo)
 {
     const size_t bytes = mca_coll_topo_bytes(dtype, (size_t) count);
     int rc;
@@ -226,9 +248,8 @@ int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_d
 }
 
 /* A reduction whose datatype has gaps, or begins elsewhere than its buffer. */
-static __attribute__((noinline)) int mca_coll_topo_reduce_derived(mca_coll_topo_module_t *topo,
-                                                                  const mca_coll_topo_reduction_t *reduction,
-                                                                  colltopo_call *call)
+MCA_COLL_TOPO_SERVE mca_coll_topo_reduce_derived(mca_coll_topo_module_t *topo,
+                                                 const mca_coll_topo_reduction_t *reduction, colltopo_call *call)
 {
     const ompi_datatype_t *dtype = reduction->operation.dtype;
     const int rc = mca_coll_topo_reduction(topo, reduction, call);
@@ -239,6 +260,14 @@ static __attribute__((noinline)) int mca_coll_topo_reduce_derived(mca_coll_topo_
     }
     return mca_coll_topo_remember(topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count),
                                   call->element_size, call->root, call->op_properties, rc);
+}
+
+static inline bool mca_coll_topo_reduction_was_declined(mca_coll_topo_module_t *topo, int collective, size_t count,
+                                                        int root, ompi_op_t *op, const ompi_datatype_t *dtype)
+{
+    return mca_coll_topo_was_declined(topo, collective, mca_coll_topo_bytes(dtype, count),
+                                      (size_t) (dtype->super.ub - dtype->super.lb), root,
+                                      mca_coll_topo_op_properties(op, dtype));
 }
 
 /* `count` elements, or `counts` of them on each rank. Arguments and no structure: what only derived datatypes need is
@@ -253,13 +282,8 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
     const size_t extent = (size_t) (dtype->super.ub - dtype->super.lb);
     int rc;
 
-    if (NULL == counts) {
-        if (0 == bytes) {
-            return OMPI_SUCCESS;
-        }
-        if (mca_coll_topo_was_declined(topo, collective, bytes, extent, root, op_properties)) {
-            return COLLTOPO_DECLINED;
-        }
+    if (NULL == counts && 0 == bytes) {
+        return OMPI_SUCCESS;
     }
     rc = mca_coll_topo_ready(topo);
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
@@ -298,24 +322,57 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
     return mca_coll_topo_remember(topo, collective, bytes, extent, root, op_properties, rc);
 }
 
-int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
-                            ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+MCA_COLL_TOPO_SERVE mca_coll_topo_serve_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count,
+                                                  ompi_datatype_t *dtype, ompi_op_t *op, ompi_communicator_t *comm,
+                                                  mca_coll_topo_module_t *topo)
 {
-    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
     const int rc = mca_coll_topo_reduce_by(topo, colltopo_allreduce, COLLTOPO_ALLREDUCE, sbuf, (size_t) count, rbuf,
                                            (size_t) count, (size_t) count, NULL, 0, op, dtype);
 
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allreduce, sbuf, rbuf, count, dtype, op) : rc;
 }
 
-int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
-                         ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
+                            ompi_op_t *op, ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_ALLREDUCE, (size_t) count, 0, op, dtype)) {
+        return MCA_COLL_TOPO_PASS_ON(allreduce, sbuf, rbuf, count, dtype, op);
+    }
+    return mca_coll_topo_serve_allreduce(sbuf, rbuf, count, dtype, op, comm, topo);
+}
+
+MCA_COLL_TOPO_SERVE mca_coll_topo_serve_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count,
+                                               ompi_datatype_t *dtype, ompi_op_t *op, int root,
+                                               ompi_communicator_t *comm, mca_coll_topo_module_t *topo)
+{
     const int rc = mca_coll_topo_reduce_by(topo, colltopo_reduce, COLLTOPO_REDUCE, sbuf, (size_t) count, rbuf,
                                            (size_t) count, (size_t) count, NULL, root, op, dtype);
 
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce, sbuf, rbuf, count, dtype, op, root) : rc;
+}
+
+int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
+                         ompi_op_t *op, int root, ompi_communicator_t *comm, mca_coll_base_module_t *module)
+{
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
+
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE, (size_t) count, root, op, dtype)) {
+        return MCA_COLL_TOPO_PASS_ON(reduce, sbuf, rbuf, count, dtype, op, root);
+    }
+    return mca_coll_topo_serve_reduce(sbuf, rbuf, count, dtype, op, root, comm, topo);
+}
+
+MCA_COLL_TOPO_SERVE mca_coll_topo_serve_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_topo_count_t rcount,
+                                                             ompi_datatype_t *dtype, ompi_op_t *op,
+                                                             ompi_communicator_t *comm, mca_coll_topo_module_t *topo)
+{
+    const int rc = mca_coll_topo_reduce_by(topo, colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, sbuf,
+                                           (size_t) rcount * (size_t) topo->ranks, rbuf, (size_t) rcount,
+                                           (size_t) rcount, NULL, 0, op, dtype);
+
+    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op) : rc;
 }
 
 int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_topo_count_t rcount,
@@ -323,11 +380,11 @@ int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_to
                                        mca_coll_base_module_t *module)
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
-    const int rc = mca_coll_topo_reduce_by(topo, colltopo_reduce_scatter, COLLTOPO_REDUCE_SCATTER, sbuf,
-                                           (size_t) rcount * (size_t) topo->ranks, rbuf, (size_t) rcount,
-                                           (size_t) rcount, NULL, 0, op, dtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op) : rc;
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE_SCATTER, (size_t) rcount, 0, op, dtype)) {
+        return MCA_COLL_TOPO_PASS_ON(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op);
+    }
+    return mca_coll_topo_serve_reduce_scatter_block(sbuf, rbuf, rcount, dtype, op, comm, topo);
 }
 
 int mca_coll_topo_reduce_scatter(const void *sbuf, void *rbuf, mca_coll_topo_counts_t rcounts, ompi_datatype_t *dtype,

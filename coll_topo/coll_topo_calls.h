@@ -64,9 +64,9 @@ static inline bool mca_coll_topo_was_declined(mca_coll_topo_module_t *topo, int 
 {
     for (int i = 0; i < MCA_COLL_TOPO_DECLINED; ++i) {
         const mca_coll_topo_declined_t *call = &topo->declined[collective][i];
-        if (bytes == call->bytes && 0 != bytes && element_size == call->element_size && root == call->root
+        if (bytes == call->bytes && element_size == call->element_size && root == call->root
             && op_properties == call->op_properties) {
-            colltopo_passed_on(topo->collectives);
+            mca_coll_topo_count_passed_on(topo);
             return true;
         }
     }

@@ -189,7 +189,7 @@ static int mca_coll_topo_ready_buffers(mca_coll_topo_module_t *topo, int collect
         rc = mca_coll_topo_agree_on_device(topo, collective, input_on_device || output_on_device);
     }
     if (OMPI_SUCCESS == rc && MCA_COLL_TOPO_LEAVES == topo->staging[collective]) {
-        colltopo_passed_on(topo->collectives);
+        mca_coll_topo_count_passed_on(topo);
         return COLLTOPO_DECLINED;
     }
     rc = OMPI_SUCCESS == rc ? mca_coll_topo_stage(input) : rc;

@@ -207,7 +207,7 @@ int mca_coll_topo_reduction(mca_coll_topo_module_t *module, const mca_coll_topo_
     struct shell_reduction reduction;
 
     if (!mca_coll_topo_shell_reduction(asked, &reduction, call)) {
-        colltopo_passed_on(module->collectives);
+        mca_coll_topo_count_passed_on(module);
         return COLLTOPO_DECLINED;
     }
     if (OPAL_LIKELY(shell_is_dense(&reduction.layout))) {

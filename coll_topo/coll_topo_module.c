@@ -21,6 +21,11 @@ static void mca_coll_topo_construct(mca_coll_topo_module_t *module)
 
     memset((char *) module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
     module->left = &nothing_left;
+    for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) {
+        for (int i = 0; i < MCA_COLL_TOPO_DECLINED; ++i) {
+            module->declined[collective][i].bytes = SIZE_MAX;
+        }
+    }
 }
 
 /* Peers are not waited for: they may free theirs much later. */
@@ -207,6 +212,7 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     module->left = colltopo_left(module->collectives);
+    module->passed_on = colltopo_passed_on(module->collectives);
     const bool has_info = mca_coll_topo_has_info(module->comm, "coll_topo_");
     for (int i = 0; NULL != settings[i].name; ++i) {
         mca_coll_topo_apply(module, &settings[i], mca_coll_topo_component.settings[i], has_info);

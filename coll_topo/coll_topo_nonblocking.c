@@ -113,7 +113,7 @@ static int mca_coll_topo_describe_reduction(mca_coll_topo_request_t *request, co
                                   .root = a->root,
                                   .op_properties = mca_coll_topo_op_properties(a->op, a->rdtype)};
     if (0 != asked->bytes && !mca_coll_topo_shell_reduction(&asked->reduction, &reduction, &asked->call)) {
-        colltopo_passed_on(request->topo->collectives);
+        mca_coll_topo_count_passed_on(request->topo);
         return COLLTOPO_DECLINED;
     }
     return OMPI_SUCCESS;

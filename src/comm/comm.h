@@ -44,7 +44,8 @@ class Comm {
   /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
-  void passed_on() noexcept { fallbacks_.increase(); }
+  /// How many calls were left to the previous implementation: callers that remember what was declined add to it.
+  unsigned long long* passed_on() noexcept { return fallbacks_.number(); }
   Rank rank() const noexcept { return rank_; }
   Rank ranks() const noexcept { return ranks_; }
   /// [rank]

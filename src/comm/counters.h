@@ -32,11 +32,16 @@ inline constexpr std::size_t k_fixed_counters = 13;
 /// A number that one thread increases and any may read. Load and store need not be one operation.
 class Count {
  public:
-  void increase() noexcept { value_.store(value_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
-  unsigned long long value() const noexcept { return value_.load(std::memory_order_relaxed); }
+  void increase() noexcept { shared().store(value() + 1, std::memory_order_relaxed); }
+  unsigned long long value() const noexcept { return shared().load(std::memory_order_relaxed); }
+  /// For one who increases it from C.
+  unsigned long long* number() noexcept { return &value_; }
 
  private:
-  std::atomic<unsigned long long> value_{0};
+  using Shared = std::atomic_ref<unsigned long long>;
+  Shared shared() const noexcept { return Shared(value_); }
+
+  alignas(Shared::required_alignment) mutable unsigned long long value_ = 0;
 };
 
 /// The runs of one plan, and what each of them adds to the counters. Everything but `runs` changes under a lock.
@@ -72,6 +77,7 @@ class OwnCount {
   void increase() noexcept { count_.increase(); }
   Counter counter() const noexcept { return counter_; }
   unsigned long long value() const noexcept { return count_.value(); }
+  unsigned long long* number() noexcept { return count_.number(); }
 
  private:
   Counter counter_;
