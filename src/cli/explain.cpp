@@ -39,6 +39,7 @@ struct Arguments {
   std::vector<std::string> settings;
   Rank ranks = 0;
   Rank ranks_per_node = 1;
+  std::string map_by = "slot";
   Rank root = 0;
   bool not_commutative = false;
   bool floating = false;
@@ -58,7 +59,9 @@ Settings settings_from(const Arguments& arguments) {
 std::vector<int> nodes_by_rank(const Arguments& arguments) {
   std::vector<int> node_of;
   node_of.reserve(static_cast<std::size_t>(arguments.ranks));
-  for (Rank rank = 0; rank < arguments.ranks; ++rank) node_of.push_back(rank / arguments.ranks_per_node);
+  const Rank nodes = (arguments.ranks - 1) / arguments.ranks_per_node + 1;
+  for (Rank rank = 0; rank < arguments.ranks; ++rank)
+    node_of.push_back(arguments.map_by == "node" ? rank % nodes : rank / arguments.ranks_per_node);
   return node_of;
 }
 
@@ -321,6 +324,7 @@ void run(const Arguments& arguments, const Session& session) {
     results.push_back({{"collective", arguments.collective},
                        {"ranks", arguments.ranks},
                        {"ranks_per_node", arguments.ranks_per_node},
+                       {"map_by", arguments.map_by},
                        {"bytes", bytes},
                        {"from_bytes", from},
                        {"to_bytes", to == k_any_bytes ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(to)},
@@ -331,9 +335,10 @@ void run(const Arguments& arguments, const Session& session) {
                        {"chunks", chunks},
                        {"candidates", candidates_json(candidates)}});
     if (session.json) continue;
-    std::cout << fmt::format("{} of {} on {}, {} per node: {}\nwhy: {}\n{}", arguments.collective,
+    std::cout << fmt::format("{} of {} on {}, {} per node{}: {}\nwhy: {}\n{}", arguments.collective,
                              counted(bytes, "byte"), counted(static_cast<std::size_t>(arguments.ranks), "rank"),
-                             arguments.ranks_per_node, chosen.name, why, empty_chunks_text(chunks, bytes));
+                             arguments.ranks_per_node, arguments.map_by == "node" ? " in turn" : "", chosen.name, why,
+                             empty_chunks_text(chunks, bytes));
     print_table(candidates, chosen);
     if (bytes != sizes.back()) std::cout << '\n';
   }
@@ -362,7 +367,11 @@ void add_explain(CLI::App& app, Session& session) {
                    "(others); a "
                    "list such as 1K,1M")
       ->required();
-  command->add_option("--ranks-per-node", arguments->ranks_per_node, "Consecutive ranks that share a node")
+  command->add_option("--ranks-per-node", arguments->ranks_per_node, "Ranks that share a node")->capture_default_str();
+  command
+      ->add_option("--map-by", arguments->map_by,
+                   "slot: consecutive ranks share a node; node: they go round the nodes, as with mpirun --map-by node")
+      ->check(CLI::IsMember({"slot", "node"}))
       ->capture_default_str();
   command->add_option("--on", arguments->on, "The network of the nodes: a topology file or a spec such as torus:4x4");
   command->add_option("--rules", arguments->rules, "A rules file (docs/rules.md)");

@@ -595,6 +595,12 @@ PYTHON
 explain() {
   expect 0 '^alltoall of 8 bytes on 64 ranks' explain alltoall --ranks 64 --bytes 8
   expect 0 '^\* +[0-9.]+ [mun]?s ' explain alltoall --ranks 64 --ranks-per-node 8 --bytes 8
+  # Neighbours in a ring share a node, or none of them do.
+  local ring=(explain allgather --ranks 16 --ranks-per-node 4 --bytes 64K --set allgather_algorithm=ring)
+  expect_json 'it["results"][0]["map_by"] == "slot"' "${ring[@]}"
+  mv answer.json by-slot.json
+  expect_json 'it["results"][0]["seconds"] > 1.5 * json.load(open("by-slot.json"))["results"][0]["seconds"]' "${ring[@]}" --map-by node
+  expect_one_line 2 '--map-by' explain allgather --ranks 16 --bytes 8 --map-by socket
   expect_json 'it["results"][0]["algorithm"] == next(c["name"] for c in it["results"][0]["candidates"] if c["excluded"] == "") or it["results"][0]["algorithm"] == "fallback"' \
     explain allreduce --ranks 16 --bytes 1K --on torus:4x4
   expect_json '[r["bytes"] for r in it["results"]] == [8, 1048576] and all(c["seconds"] > 0 for r in it["results"] for c in r["candidates"] if c["excluded"] == "")' \
