@@ -316,6 +316,9 @@ int run_job(int argc, char** argv) {
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   const int status = colltopo::bench::run_job(argc, argv);
+  // All ranks come here before any ends: the first that ends badly has the others killed, with what they have not
+  // written.
+  std::cout.flush();
   MPI_Finalize();
   return status;
 }

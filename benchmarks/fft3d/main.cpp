@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -166,6 +167,9 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto parsed = colltopo::fft3d::parse(argc, argv, rank, ranks);
   const int status = parsed.options ? colltopo::fft3d::run(*parsed.options, rank, ranks) : parsed.status;
+  // All ranks come here before any ends: the first that ends badly has the others killed, with what they have not
+  // written.
+  std::fflush(stdout);
   MPI_Finalize();
   return status;
 }
