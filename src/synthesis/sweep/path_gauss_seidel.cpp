@@ -13,8 +13,9 @@ namespace colltopo::synthesis {
 
 namespace {
 
-constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
-constexpr double k_worth_a_part = 10;    // times the gap that is asked for, of a coarse flow: worse ones have none
+constexpr double k_prior_floor = 0.007;   // of lengths to begin with, as round_control.cpp's highest
+constexpr double k_little_duality = 0.2;  // of smoothing (round_control.h)
+constexpr double k_worth_a_part = 10;     // times the gap that is asked for, of a coarse flow: worse ones have none
 // Before the sweep of a fine round that finds new paths: as many as pay.
 constexpr int k_pool_sweeps = 3, k_pool_sweeps_of_traffic = 2;
 
@@ -80,7 +81,15 @@ class Rounds {
     const double lower = flow_.sum_of_distances(potential().lengths()) / volume;
     certify(lower * volume, potential().lengths(), volume);
     time_ = potential().largest();
-    return RoundControl::fits(time_, mean, lower);
+    const bool fits = RoundControl::fits(time_, mean, lower);
+    if (mean - time_lower_ < k_little_duality * (time_ - mean)) {
+      // The paths are there, and only weights are wrong: a quarter of the time of finding paths, for about half the
+      // gap.
+      flow_.sweep_pools();
+      potential().set(control_.beta(), potential().largest());
+      time_ = potential().largest();
+    }
+    return fits;
   }
 
   /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these. A potential

@@ -19,7 +19,9 @@ constexpr double k_floor_part = 0.1;
 // A flow that has not come nearer by this part in so many rounds does not get any nearer.
 constexpr double k_progress = 0.02;
 constexpr int k_patience = 300;
-constexpr int k_stalled_rounds = 2;  // until sources that are visited together leave each other more room
+// Rounds that come no nearer until sources that are visited together leave each other more room: a fine round may be
+// off by chance, a coarse one is not.
+constexpr int k_stalled_rounds = 2, k_stalled_coarse_rounds = 1;
 
 }  // namespace
 
@@ -49,7 +51,7 @@ bool RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
 
 bool RoundControl::stalls() const {
   const int rounds = round_ - in_hand_.round;
-  return fine_ && rounds > 0 && rounds % k_stalled_rounds == 0;
+  return rounds > 0 && rounds % (fine_ ? k_stalled_rounds : k_stalled_coarse_rounds) == 0;
 }
 
 void RoundControl::Nearest::note(double now, int at) {

@@ -27,7 +27,7 @@ class RoundControl {
   static bool fits(double time, double mean, double time_lower);
   /// After a round that ends with this gap. Returns whether lengths are now sharper than the flow is used to.
   bool sharpen(LinkPotential& potential, double gap, bool fits);
-  /// Whether the last fine rounds that have ended came no nearer: sources that are visited together overshoot.
+  /// Whether the last rounds that have ended came no nearer: sources that are visited together overshoot.
   bool stalls() const;
   /// Whether the rounds end: near enough, making no progress any more, or out of time, which the members of a team
   /// agree on. `gap` of the flow in hand, `best` of that and what is kept.

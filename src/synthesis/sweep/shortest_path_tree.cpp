@@ -13,14 +13,14 @@ ShortestPathTree::ShortestPathTree(const Arcs& arcs)
       place_(distance_.size()) {}
 
 void ShortestPathTree::visit_breadth_first(NodeId source, std::vector<NodeId>& order) const {
-  std::vector<bool> seen(distance_.size());
+  std::vector<char> seen(distance_.size());  // bytes: bits take longer to get at
   order.assign(1, source);
-  seen[static_cast<std::size_t>(source)] = true;
+  seen[static_cast<std::size_t>(source)] = 1;
   for (std::size_t i = 0; i < order.size(); ++i)
     for (std::int32_t arc = arcs_.first_out(order[i]); arc < arcs_.first_out(order[i] + 1); ++arc) {
       const NodeId head = arcs_.arc(arc).head;
       if (seen[static_cast<std::size_t>(head)]) continue;
-      seen[static_cast<std::size_t>(head)] = true;
+      seen[static_cast<std::size_t>(head)] = 1;
       order.push_back(head);
     }
 }
