@@ -90,9 +90,9 @@ typedef struct mca_coll_topo_previous_t {
  * last few of a collective are known. */
 enum { MCA_COLL_TOPO_DECLINED = 3 };
 typedef struct mca_coll_topo_declined_t {
-    size_t bytes; /* SIZE_MAX: none yet */
+    size_t bytes;
     size_t element_size;
-    int root;
+    int root; /* -1, which no call has: none yet */
     int op_properties;
 } mca_coll_topo_declined_t;
 
@@ -122,7 +122,7 @@ typedef struct mca_coll_topo_module_t {
     int ranks;
     int verbose;
     const unsigned *left;                        /* colltopo_left(); until the first call, zero */
-    unsigned long long *passed_on;               /* colltopo_passed_on(); until the first call, NULL */
+    unsigned long long *passed_on;               /* colltopo_passed_on_count(); until the first call, NULL */
     bool abandoned;                              /* a message of the last call was given up and may still arrive */
     size_t *counts;                              /* reduce_scatter's, one per rank; NULL until needed */
     size_t *sizes;                               /* of blocks of sizes of their own; NULL until needed */
@@ -161,6 +161,9 @@ mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int 
 
 /* Makes module->collectives unless that is done and the module is not serving (COLLTOPO_DECLINED); local. */
 int mca_coll_topo_module_start(mca_coll_topo_module_t *module);
+
+/* Nothing is known to be declined. */
+void mca_coll_topo_forget_declined(mca_coll_topo_module_t *module);
 
 /* Adds to an include list of coll components (`--mca coll topo`) those that this one stands on. */
 int mca_coll_topo_complete_selection(void);

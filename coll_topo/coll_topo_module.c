@@ -14,6 +14,15 @@
 static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
 static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
 
+void mca_coll_topo_forget_declined(mca_coll_topo_module_t *module)
+{
+    for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) {
+        for (int i = 0; i < MCA_COLL_TOPO_DECLINED; ++i) {
+            module->declined[collective][i] = (mca_coll_topo_declined_t){.root = -1};
+        }
+    }
+}
+
 /* What follows `super` is as malloc left it. */
 static void mca_coll_topo_construct(mca_coll_topo_module_t *module)
 {
@@ -21,11 +30,7 @@ static void mca_coll_topo_construct(mca_coll_topo_module_t *module)
 
     memset((char *) module + sizeof(module->super), 0, sizeof(*module) - sizeof(module->super));
     module->left = &nothing_left;
-    for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) {
-        for (int i = 0; i < MCA_COLL_TOPO_DECLINED; ++i) {
-            module->declined[collective][i].bytes = SIZE_MAX;
-        }
-    }
+    mca_coll_topo_forget_declined(module);
 }
 
 /* Peers are not waited for: they may free theirs much later. */
@@ -212,7 +217,7 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     module->left = colltopo_left(module->collectives);
-    module->passed_on = colltopo_passed_on(module->collectives);
+    module->passed_on = colltopo_passed_on_count(module->collectives);
     const bool has_info = mca_coll_topo_has_info(module->comm, "coll_topo_");
     for (int i = 0; NULL != settings[i].name; ++i) {
         mca_coll_topo_apply(module, &settings[i], mca_coll_topo_component.settings[i], has_info);

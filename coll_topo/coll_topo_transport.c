@@ -252,9 +252,7 @@ void mca_coll_topo_note_previous(mca_coll_topo_module_t *module)
 
 static void mca_coll_topo_replaced(void *context)
 {
-    mca_coll_topo_module_t *module = (mca_coll_topo_module_t *) context;
-
-    memset(module->declined, 0, sizeof(module->declined));
+    mca_coll_topo_forget_declined((mca_coll_topo_module_t *) context);
 }
 
 static void mca_coll_topo_say(void *context, int level, const char *line)

@@ -184,9 +184,10 @@ int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call)
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call);
 
 /* How many calls were left to the previous implementation; for a caller that remembers what was declined, and adds one
- * for an equal call, as long as the communicator lives: what decides is listed at colltopo_call, and decides the same
- * again. Others may read the number meanwhile, so it is written in one piece (a relaxed atomic store). */
-unsigned long long* colltopo_passed_on(colltopo_comm* comm);
+ * for an equal call: what decides is listed at colltopo_call, and decides the same until `replaced` is called. Holds as
+ * long as the communicator. Others may read the number meanwhile, so it is written in one piece (a relaxed atomic
+ * store). */
+unsigned long long* colltopo_passed_on_count(colltopo_comm* comm);
 
 /* Calls that do not block: an operation is made for calls of one size, begun with the pointers of one, moved on until
  * it is over, and begun again or released. Any number may be under way.

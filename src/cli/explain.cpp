@@ -337,8 +337,8 @@ void run(const Arguments& arguments, const Session& session) {
     if (session.json) continue;
     std::cout << fmt::format("{} of {} on {}, {} per node{}: {}\nwhy: {}\n{}", arguments.collective,
                              counted(bytes, "byte"), counted(static_cast<std::size_t>(arguments.ranks), "rank"),
-                             arguments.ranks_per_node, arguments.map_by == "node" ? " in turn" : "", chosen.name, why,
-                             empty_chunks_text(chunks, bytes));
+                             arguments.ranks_per_node, arguments.map_by == "node" ? " at most, in turn" : "",
+                             chosen.name, why, empty_chunks_text(chunks, bytes));
     print_table(candidates, chosen);
     if (bytes != sizes.back()) std::cout << '\n';
   }

@@ -112,7 +112,7 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
   return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
 }
 
-unsigned long long* colltopo_passed_on(colltopo_comm* comm) { return comm->comm.passed_on(); }
+unsigned long long* colltopo_passed_on_count(colltopo_comm* comm) { return comm->comm.passed_on(); }
 
 void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.turns().add(*turn); }
 void colltopo_move_turns(colltopo_comm* comm) { comm->comm.turns().move(); }

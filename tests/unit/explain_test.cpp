@@ -26,6 +26,9 @@ struct Case {
   const char* collective;
   int ranks, per_node;
   std::vector<std::string> settings;
+  bool in_turn = false;  // ranks go round the nodes
+
+  int node_of(int rank) const { return in_turn ? rank % ((ranks - 1) / per_node + 1) : rank / per_node; }
 };
 
 // Where explain runs, and the first node of what is made up.
@@ -39,7 +42,7 @@ std::string node_name(int node) { return node == 0 ? own_host() : "node" + std::
 
 // One rank of a made-up communicator whose others find what it finds: what it receives is what it sent last.
 struct Imagined {
-  int ranks, per_node;
+  const Case& job;
   std::string said;
   struct Expected {
     char* data;
@@ -75,13 +78,13 @@ struct Imagined {
     c.places_are_local = 1;
     c.locality = [](void* context, int, int* group_of) {
       const auto& all = *static_cast<Imagined*>(context);
-      for (int rank = 0; rank < all.ranks; ++rank) group_of[rank] = rank / all.per_node;
+      for (int rank = 0; rank < all.job.ranks; ++rank) group_of[rank] = all.job.node_of(rank);
       return 0;
     };
     c.host_names = [](void* context, std::size_t size, char* names) {
       const auto& all = *static_cast<Imagined*>(context);
-      for (int rank = 0; rank < all.ranks; ++rank) {
-        const std::string name = node_name(rank / all.per_node);
+      for (int rank = 0; rank < all.job.ranks; ++rank) {
+        const std::string name = node_name(all.job.node_of(rank));
         std::copy_n(name.c_str(), name.size() + 1, names + static_cast<std::size_t>(rank) * size);
       }
       return 0;
@@ -103,7 +106,7 @@ constexpr std::array<const char*, 6> k_collectives_of_api = {"alltoall",  "allga
 // A rank's communicator with the settings of a case.
 class Made {
  public:
-  explicit Made(const Case& one) : imagined_{one.ranks, one.per_node, ""}, callbacks_(imagined_.callbacks()) {
+  explicit Made(const Case& one) : imagined_{one, ""}, callbacks_(imagined_.callbacks()) {
     comm_ = colltopo_comm_create(0, one.ranks, &callbacks_);
     EXPECT_EQ(colltopo_comm_set(comm_, "verbose", "1"), COLLTOPO_SUCCESS);
     for (const std::string& setting : one.settings) {
@@ -150,6 +153,7 @@ std::vector<std::string> explained(const Case& one, const std::string& sizes) {
   line << COLLTOPO_COMMAND << " explain " << one.collective << " --ranks " << one.ranks << " --ranks-per-node "
        << one.per_node << " --bytes " << sizes << " --json";
   for (const std::string& setting : one.settings) line << " --set '" << setting << "'";
+  if (one.in_turn) line << " --map-by node";
   const std::string command = line.str();
   FILE* const pipe = popen(command.c_str(), "r");
   std::string text;
@@ -184,6 +188,10 @@ TEST(Explain, agrees_with_the_component_on_what_the_model_chooses) {
     expect_agreement({collective, 16, 1, {"topology=torus:4x4", "bandwidth_network=1GBps"}});
     expect_agreement({collective, 16, 1, {"topology=torus:8x8"}});  // part of a machine
     expect_agreement({collective, 32, 2, {"topology=torus:4x4", "latency_network=20us"}});
+    for (const auto& [ranks, per_node] :
+         std::vector<std::pair<int, int>>{{16, 4}, {22, 4}})  // 6 nodes: 4, 4, 4, 4, 3, 3
+      expect_agreement({collective, ranks, per_node, {}, true});
+    expect_agreement({collective, 32, 2, {"topology=torus:4x4", "latency_network=20us"}, true});
   }
 }
 

@@ -32,7 +32,8 @@ class Rounds {
   FlowSolution run() {
     begin();
     do {
-      if (control_.stalls()) flow_.damp();
+      // A coarse round whose potential has just become sharper may come no nearer for that alone.
+      if (control_.stalls() && (control_.fine() || !sharper_)) flow_.damp();
       const bool fits = control_.fine() ? fine_round() : coarse_round();
       if (control_.fine() || gap() <= k_worth_a_part * options_.gap) kept_.take(flow_.pools(), flow_.loads());
       if (options_.progress)
@@ -82,9 +83,8 @@ class Rounds {
     certify(lower * volume, potential().lengths(), volume);
     time_ = potential().largest();
     const bool fits = RoundControl::fits(time_, mean, lower);
-    if (mean - time_lower_ < k_little_duality * (time_ - mean)) {
-      // The paths are there, and only weights are wrong: a quarter of the time of finding paths, for about half the
-      // gap.
+    if (best_gap() > options_.gap && mean - time_lower_ < k_little_duality * (time_ - mean)) {
+      // By what is proved other paths would gain little, and weights much: a quarter of the time for half the gap.
       flow_.sweep_pools();
       potential().set(control_.beta(), potential().largest());
       time_ = potential().largest();
