@@ -33,6 +33,8 @@ struct OpenMpi {
   std::string component_folder;                          // its own components
   std::map<std::string, std::string> parameters;         // [name] value, from files, the environment and defaults
   std::map<std::string, std::string> coll;               // [component of coll that loads] release it was built for
+  std::string job_path;                                  // what mpirun tells its processes to look for components in;
+                                                         // empty: nothing, or it does not run
   std::vector<std::string> complaints;                   // lines about components that do not load
   std::string parameter(const std::string& name) const;  // "" when there is none
 };

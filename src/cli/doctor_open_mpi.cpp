@@ -87,9 +87,9 @@ void read_line(const std::string& line, OpenMpi& here) {
 }
 
 // The folders that Open MPI looks for components in, and whether one of them ends the search because it is not there.
-std::vector<std::string> component_folders(const OpenMpi& open_mpi) {
+std::vector<std::string> component_folders(const OpenMpi& open_mpi, const std::string& component_path) {
   std::vector<std::string> folders;
-  for (const std::string& folder : split(open_mpi.parameter("mca_base_component_path"), ':'))
+  for (const std::string& folder : split(component_path, ':'))
     if (folder != "USER_DEFAULT") folders.push_back(folder == "SYSTEM_DEFAULT" ? open_mpi.component_folder : folder);
   return folders;
 }
@@ -111,7 +111,7 @@ constexpr const char* k_build_for_it =
 
 // The component's file; empty, with a fault, where there is none.
 std::string component_file(const OpenMpi& open_mpi, Findings& findings) {
-  const std::vector<std::string> folders = component_folders(open_mpi);
+  const std::vector<std::string> folders = component_folders(open_mpi, open_mpi.parameter("mca_base_component_path"));
   std::vector<std::string> looked;
   for (const std::string& folder : folders) {
     std::error_code none;
@@ -130,6 +130,17 @@ std::string component_file(const OpenMpi& open_mpi, Findings& findings) {
                  "source env.sh of the build folder, install colltopo, or set "
                  "OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:FOLDER");
   return "";
+}
+
+// mpirun of Debian 13 gives its processes PMIx's folder of components for Open MPI's.
+void examine_job_path(const OpenMpi& open_mpi, Findings& findings) {
+  if (open_mpi.job_path.empty()) return;
+  for (const std::string& folder : component_folders(open_mpi, open_mpi.job_path))
+    if (std::error_code none; files::exists(folder + "/" + k_component, none)) return;
+  findings.fault("component",
+                 fmt::format("mpirun has its processes look for components in {} alone, where there is no {}",
+                             open_mpi.job_path, k_component),
+                 "export OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT");
 }
 
 void examine_selection(const OpenMpi& open_mpi, Findings& findings) {
@@ -227,6 +238,11 @@ OpenMpi open_mpi_here() {
        lines_of_command(fmt::format("OMPI_MCA_mca_base_component_show_load_errors={} {} --parsable --all --level 9",
                                     before_5 ? "1" : "all", shell_quoted(here.program))))
     read_line(line, here);
+  if (before_5) return here;
+  constexpr std::string_view k_path = "OMPI_MCA_mca_base_component_path=";
+  const std::string launcher = (files::path(here.program).parent_path() / "mpirun").string();
+  for (const std::string& line : lines_of_command(fmt::format("timeout 20 {} -np 1 env", shell_quoted(launcher))))
+    if (line.starts_with(k_path)) here.job_path = line.substr(k_path.size());
   return here;
 }
 
@@ -261,6 +277,7 @@ void examine_open_mpi(const OpenMpi& open_mpi, Findings& findings) {
     return;
   }
   findings.good("component", fmt::format("{}, built for Open MPI {}", file, loaded->second));
+  examine_job_path(open_mpi, findings);
   examine_selection(open_mpi, findings);
 }
 

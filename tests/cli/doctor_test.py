@@ -26,6 +26,7 @@ class Installation:
         self.built_for = "4.1.4"
         self.loads = True
         self.complaint = ""
+        self.launcher = ""  # what mpirun does
         self.component_path = f"{self.system}:{self.components}"
         self.parameters = {"coll": "", "coll_topo_priority": "60", "coll_han_priority": "0"}
         self.environment = {}
@@ -54,11 +55,14 @@ class Installation:
         if self.version:
             info = self.file("bin/ompi_info", "#!/bin/sh\ncat <<'END'\n" + "\n".join(lines) + "\nEND\n")
             os.chmod(info, os.stat(info).st_mode | stat.S_IXUSR)
+        if self.launcher:
+            mpirun = self.file("bin/mpirun", f"#!/bin/sh\n{self.launcher}\n")
+            os.chmod(mpirun, os.stat(mpirun).st_mode | stat.S_IXUSR)
         kept = {name: value for name, value in os.environ.items()
                 if not name.startswith(("OMPI_MCA_", "COLLTOPO_", "SLURM_", "PBS_", "LSB_")) and name != "LD_PRELOAD"}
         # An Open MPI of this machine must not be found; `sh`, `cat` and `env` must.
         tools = self.made("tools")
-        for tool in ("sh", "cat", "env"):
+        for tool in ("sh", "cat", "env", "timeout"):
             os.symlink(f"/bin/{tool}" if os.path.exists(f"/bin/{tool}") else f"/usr/bin/{tool}", f"{tools}/{tool}")
         command = ["/bin/sh", "-c", f'{self.limits} exec "$0" doctor --json "$@"', COLLTOPO, *self.options]
         done = subprocess.run(command, env={**kept, **self.environment, "PATH": f"{self.bin}:{tools}"}, text=True,
@@ -87,6 +91,11 @@ def other_release(here):
 def does_not_load(here):
     here.loads = False
     here.complaint = "mca_base_component_repository_open: unable to open mca_coll_topo: libhwloc.so.15: cannot open"
+
+
+def launcher_looks_elsewhere(here):
+    here.version = here.built_for = "5.0.7"
+    here.launcher = f"echo OMPI_MCA_mca_base_component_path={here.system}"
 
 
 def excluded(here):
@@ -158,6 +167,7 @@ FAULTS = {
     folder_not_there: ("component", "/nowhere/openmpi, which does not exist", "OMPI_MCA_mca_base_component_path"),
     other_release: ("component", "is built for Open MPI 5.0.7, and this is 4.1.4", "build colltopo"),
     does_not_load: ("component", "libhwloc.so.15: cannot open", "install what it names"),
+    launcher_looks_elsewhere: ("component", "mpirun has its processes look for components in", "SYSTEM_DEFAULT"),
     excluded: ("selection", "'^topo', which leaves coll/topo out", "unset OMPI_MCA_coll"),
     not_listed: ("selection", "leaves coll/topo out", "add topo to OMPI_MCA_coll"),
     turned_off: ("selection", "turns coll/topo off", "unset OMPI_MCA_coll_topo_priority"),

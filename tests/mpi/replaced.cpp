@@ -1,5 +1,5 @@
-// A job whose rules change on disk goes on with the new ones, and what it remembers of the old ones is forgotten: calls that were
-// declined are served, and calls of no bytes are still done at once.
+// A job whose rules change on disk goes on with the new ones, and what it remembers of the old ones is forgotten: calls
+// that were declined are served, and calls of no bytes are still done at once.
 #include <unistd.h>
 
 #include <cstdio>
