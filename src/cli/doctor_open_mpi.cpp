@@ -39,7 +39,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 std::string found_in_path(const std::string& program) {
   for (const std::string& folder : split(variable("PATH"), ':'))
-    if (const std::string path = folder + "/" + program; access(path.c_str(), X_OK) == 0 && !files::is_directory(path))
+    if (std::string path = folder + "/" + program; access(path.c_str(), X_OK) == 0 && !files::is_directory(path))
       return path;
   return "";
 }
@@ -123,7 +123,7 @@ std::string component_file(const OpenMpi& open_mpi, Findings& findings) {
           "take the folder out of OMPI_MCA_mca_base_component_path, or out of openmpi-mca-params.conf");
       return "";
     }
-    if (const std::string path = folder + "/" + k_component; files::exists(path, none)) return path;
+    if (std::string path = folder + "/" + k_component; files::exists(path, none)) return path;
     looked.push_back(folder);
   }
   findings.fault("component", fmt::format("there is no {} in {}", k_component, fmt::join(looked, " or ")),

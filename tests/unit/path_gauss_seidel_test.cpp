@@ -127,14 +127,16 @@ TEST(RoundControl, stalls_after_two_fine_rounds_or_a_coarse_one_that_come_no_nea
   const SynthesisOptions options;
   RoundControl control(options);
   LinkPotential potential(std::vector<double>{1, 1});
-  const auto round = [&](double gap) {
-    control.sharpen(potential, gap, false);
+  const auto round = [&](double gap, bool fits = false) {
+    control.sharpen(potential, gap, fits);
     EXPECT_FALSE(control.ended(gap, gap / 2, false)) << "a mean may be nearer";
     return control.stalls();
   };
   EXPECT_FALSE(round(0.2));
   EXPECT_FALSE(round(0.1));
   EXPECT_TRUE(round(0.2));
+  EXPECT_TRUE(round(0.1));
+  EXPECT_FALSE(round(0.1, true)) << "sharper, and so may come no nearer";
   EXPECT_TRUE(round(0.1));
   EXPECT_FALSE(round(0.05)) << "fine from here on";
   EXPECT_TRUE(control.fine());

@@ -32,13 +32,12 @@ class Rounds {
   FlowSolution run() {
     begin();
     do {
-      // A coarse round whose potential has just become sharper may come no nearer for that alone.
-      if (control_.stalls() && (control_.fine() || !sharper_)) flow_.damp();
+      if (control_.stalls()) flow_.damp();
       const bool fits = control_.fine() ? fine_round() : coarse_round();
       if (control_.fine() || gap() <= k_worth_a_part * options_.gap) kept_.take(flow_.pools(), flow_.loads());
       if (options_.progress)
         options_.progress({.time = std::min(time_, kept_.time()), .time_lower = time_lower_, .lengths = {}});
-      sharper_ = control_.sharpen(potential(), gap(), fits);
+      control_.sharpen(potential(), gap(), fits);
     } while (!control_.ended(gap(), best_gap(), best_gap() <= options_.gap));
     return flow_.solution(time_lower_, std::move(class_lengths_), answer_, &kept_);
   }
@@ -95,7 +94,7 @@ class Rounds {
   /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these. A potential
   /// that has just become sharper needs new paths at once: pools alone would follow it to lengths that prove nothing.
   bool fine_round() {
-    for (int i = sharper_ ? -1 : 0; i < pool_sweeps_; ++i) {
+    for (int i = control_.sharper() ? -1 : 0; i < pool_sweeps_; ++i) {
       potential().set(control_.beta(), potential().largest());
       if (i < 0)
         flow_.sweep_with_new_paths({});
@@ -125,8 +124,7 @@ class Rounds {
   RoundControl control_;
   FlowSweep flow_;
   KeptFlow kept_;
-  bool sharper_ = false;  // the potential, than in the last round
-  double time_ = 0;       // of the flow in hand
+  double time_ = 0;  // of the flow in hand
   double time_lower_ = 0;
   std::vector<double> class_lengths_;  // that prove it
 };

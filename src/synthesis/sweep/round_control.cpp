@@ -35,7 +35,8 @@ bool RoundControl::fits(double time, double mean, double time_lower) {
   return mean - time_lower < k_duality_part * (time - mean);
 }
 
-bool RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
+void RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
+  sharper_ = fits || (!fine_ && gap <= k_fine_gap);
   if (!fine_ && gap <= k_fine_gap) {
     refine();
   } else if (!fine_ && fits) {
@@ -43,13 +44,12 @@ bool RoundControl::sharpen(LinkPotential& potential, double gap, bool fits) {
   } else if (fits) {
     potential.set(beta_, potential.largest());
     potential.absorb(std::clamp(k_floor_part * gap, k_lowest_floor, k_highest_floor));
-  } else {
-    return false;
   }
-  return true;
 }
 
 bool RoundControl::stalls() const {
+  // A coarse round whose potential has just become sharper may come no nearer for that alone.
+  if (!fine_ && sharper_) return false;
   const int rounds = round_ - in_hand_.round;
   return rounds > 0 && rounds % (fine_ ? k_stalled_rounds : k_stalled_coarse_rounds) == 0;
 }

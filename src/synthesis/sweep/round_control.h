@@ -25,8 +25,10 @@ class RoundControl {
   void refine();
   /// Whether a flow whose mean load is `mean` fits the potential.
   static bool fits(double time, double mean, double time_lower);
-  /// After a round that ends with this gap. Returns whether lengths are now sharper than the flow is used to.
-  bool sharpen(LinkPotential& potential, double gap, bool fits);
+  /// After a round that ends with this gap.
+  void sharpen(LinkPotential& potential, double gap, bool fits);
+  /// Whether lengths are now sharper than the flow is used to.
+  bool sharper() const { return sharper_; }
   /// Whether the last rounds that have ended came no nearer: sources that are visited together overshoot.
   bool stalls() const;
   /// Whether the rounds end: near enough, making no progress any more, or out of time, which the members of a team
@@ -40,6 +42,7 @@ class RoundControl {
   const Clock::time_point began_ = Clock::now();
   double beta_ = 10;
   bool fine_ = false;
+  bool sharper_ = false;
   /// The smallest gap so far.
   struct Nearest {
     double gap = std::numeric_limits<double>::infinity();
