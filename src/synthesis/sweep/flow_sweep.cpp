@@ -2,13 +2,14 @@
 #include "synthesis/sweep/flow_sweep.h"
 
 #include <algorithm>
-#include <barrier>
+#include <atomic>
 #include <exception>
 #include <functional>
 #include <mutex>
 #include <numeric>
 #include <thread>
 
+#include "base/meeting.h"
 #include "base/parallel.h"
 
 namespace colltopo::synthesis {
@@ -73,13 +74,15 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
   const std::size_t workers = std::min(desks_.size(), copies_.size());
   std::mutex mutex;
   std::exception_ptr error;  // thrown once all have come to the end: the others wait at the barrier for who is gone
-  std::barrier together(static_cast<std::ptrdiff_t>(workers));
+  Meeting together(workers);
+  std::atomic<std::size_t> taken{0};  // places of all batches so far, and one beyond the last by each worker
   const auto work = [&](std::size_t worker) {
     const std::size_t classes = changes_.size();
     const std::size_t begin = classes * worker / workers, end = classes * (worker + 1) / workers;
+    std::size_t taken_before = 0;
     for (std::size_t first = 0; first < most_turns_; first += copies_.size()) {
       const std::size_t count = std::min(copies_.size(), turns_.size() - std::min(first, turns_.size()));
-      for (std::size_t i = worker; i < count; i += workers) {
+      for (std::size_t i; (i = taken++ - taken_before) < count;) {
         copies_[i].restart_from(potential_, companions_);
         try {
           visit(turns_[first + i], desks_[worker], copies_[i]);
@@ -88,6 +91,7 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
           if (!error) error = std::current_exception();
         }
       }
+      taken_before += count + workers;
       together.arrive_and_wait();
       LinkPotential::changes(std::span(copies_).first(count), begin, end, changes_);
       if (team_ != nullptr) {

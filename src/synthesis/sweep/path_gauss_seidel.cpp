@@ -13,18 +13,16 @@ namespace colltopo::synthesis {
 
 namespace {
 
-constexpr double k_prior_floor = 0.007;   // of lengths to begin with, as round_control.cpp's highest
-constexpr double k_little_duality = 0.2;  // of smoothing (round_control.h)
-constexpr double k_worth_a_part = 10;     // times the gap that is asked for, of a coarse flow: worse ones have none
-// Before the sweep of a fine round that finds new paths: as many as pay.
-constexpr int k_pool_sweeps = 3, k_pool_sweeps_of_traffic = 2;
+constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
+constexpr double k_worth_a_part = 10;    // times the gap that is asked for, of a coarse flow: worse ones have none
+constexpr int k_pool_sweeps = 3;         // before the sweep of a fine round that finds new paths: as many as pay
+constexpr double k_sharp = 16;           // times beta, to cut peaks
 
 class Rounds {
  public:
   Rounds(const FlowInstance& instance, const SynthesisOptions& options, Answer answer)
       : options_(options),
         answer_(answer),
-        pool_sweeps_(instance.traffic == nullptr ? k_pool_sweeps : k_pool_sweeps_of_traffic),
         control_(options),
         flow_(instance, options),
         kept_(instance, answer, options.threads) {}
@@ -82,19 +80,14 @@ class Rounds {
     certify(lower * volume, potential().lengths(), volume);
     time_ = potential().largest();
     const bool fits = RoundControl::fits(time_, mean, lower);
-    if (best_gap() > options_.gap && mean - time_lower_ < k_little_duality * (time_ - mean)) {
-      // By what is proved other paths would gain little, and weights much: a quarter of the time for half the gap.
-      flow_.sweep_pools();
-      potential().set(control_.beta(), potential().largest());
-      time_ = potential().largest();
-    }
+    cut_peaks(mean);
     return fits;
   }
 
   /// New paths by the lengths from which the sweep for them starts, so that the same trees certify these. A potential
   /// that has just become sharper needs new paths at once: pools alone would follow it to lengths that prove nothing.
   bool fine_round() {
-    for (int i = control_.sharper() ? -1 : 0; i < pool_sweeps_; ++i) {
+    for (int i = control_.sharper() ? -1 : 0; i < k_pool_sweeps; ++i) {
       potential().set(control_.beta(), potential().largest());
       if (i < 0)
         flow_.sweep_with_new_paths({});
@@ -109,7 +102,18 @@ class Rounds {
     const double lower = flow_.sweep_with_new_paths(lengths) / volume;
     certify(lower * volume, lengths, volume);
     time_ = potential().largest();
+    cut_peaks(mean);
     return RoundControl::fits(largest, mean, lower);
+  }
+
+  /// Where the mean load is near enough to what is proved, only peaks are not: a much sharper potential cuts them
+  /// within the pools, in a fraction of a round's time.
+  void cut_peaks(double mean) {
+    if (best_gap() <= options_.gap || mean / time_lower_ - 1 >= options_.gap) return;
+    potential().set(k_sharp * control_.beta(), potential().largest());
+    flow_.sweep_pools();
+    potential().set(control_.beta(), potential().largest());
+    time_ = potential().largest();
   }
 
   void certify(double distances, std::span<const double> lengths, double volume) {
@@ -120,7 +124,6 @@ class Rounds {
 
   const SynthesisOptions& options_;
   Answer answer_;
-  int pool_sweeps_;
   RoundControl control_;
   FlowSweep flow_;
   KeptFlow kept_;

@@ -10,7 +10,8 @@ ShortestPathTree::ShortestPathTree(const Arcs& arcs)
     : arcs_(arcs),
       distance_(static_cast<std::size_t>(arcs.nodes())),
       arriving_by_(distance_.size()),
-      place_(distance_.size()) {}
+      place_(distance_.size()),
+      path_(distance_.size()) {}
 
 void ShortestPathTree::visit_breadth_first(NodeId source, std::vector<NodeId>& order) const {
   std::vector<char> seen(distance_.size());  // bytes: bits take longer to get at
@@ -69,26 +70,24 @@ void ShortestPathTree::measure(std::span<const double> class_lengths) {
   for (std::size_t node = 0; node < measured_.size(); ++node) {
     if (distance_[node] == std::numeric_limits<double>::infinity()) continue;
     // Up to an ancestor that is known, and down again.
-    path_.clear();
-    for (std::size_t at = node; measured_[at] < 0; at = static_cast<std::size_t>(arcs_.tail(path_.back())))
-      path_.push_back(arriving_by_[at]);
-    for (; !path_.empty(); path_.pop_back()) {
-      const Arc& arc = arcs_.arc(path_.back());
-      measured_[static_cast<std::size_t>(arc.head)] = measured_[static_cast<std::size_t>(arcs_.tail(path_.back()))] +
+    for (std::size_t at = node; measured_[at] < 0; at = static_cast<std::size_t>(arcs_.tail(way_up_.back())))
+      way_up_.push_back(arriving_by_[at]);
+    for (; !way_up_.empty(); way_up_.pop_back()) {
+      const Arc& arc = arcs_.arc(way_up_.back());
+      measured_[static_cast<std::size_t>(arc.head)] = measured_[static_cast<std::size_t>(arcs_.tail(way_up_.back()))] +
                                                       class_lengths[static_cast<std::size_t>(arc.link_class)];
     }
   }
 }
 
 std::span<const LinkId> ShortestPathTree::path(NodeId node) {
-  path_.clear();
+  std::size_t first = path_.size();
   while (node != source_) {
     const std::int32_t arc = arriving_by_[static_cast<std::size_t>(node)];
-    path_.push_back(arcs_.link(arc));
+    path_[--first] = arcs_.link(arc);
     node = arcs_.tail(arc);
   }
-  std::reverse(path_.begin(), path_.end());
-  return path_;
+  return std::span(path_).subspan(first);
 }
 
 }  // namespace colltopo::synthesis

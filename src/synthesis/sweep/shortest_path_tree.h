@@ -40,7 +40,8 @@ class ShortestPathTree {
   std::vector<NodeId> queue_;
   std::vector<double> measured_;                        // [node], negative: not yet
   std::vector<std::pair<double, NodeId>> by_distance_;  // to sort them
-  std::vector<LinkId> path_;
+  std::vector<std::int32_t> way_up_;                    // arcs
+  std::vector<LinkId> path_;                            // the last asked for, at the end
 };
 
 }  // namespace colltopo::synthesis
