@@ -57,7 +57,7 @@ void ShortestPathTree::grow(NodeId source, std::span<const double> class_lengths
     place_[static_cast<std::size_t>(queue_[i])] = Place::settled;
     relax_from(queue_[i], class_lengths);
   }
-  if (queue_.size() <= order.size() / 8) return;
+  if (queue_.size() <= order.size() / 2) return;
   by_distance_.clear();
   for (const NodeId node : order) by_distance_.emplace_back(distance(node), node);
   std::sort(by_distance_.begin(), by_distance_.end());
