@@ -91,6 +91,26 @@ TEST(PathGaussSeidel, is_the_same_on_any_number_of_threads) {
   EXPECT_EQ(one.routing.paths(), three.routing.paths());
 }
 
+int rounds_to(const Topology& topology, double gap) {
+  int rounds = 0;
+  SynthesisOptions options;
+  options.gap = gap;
+  options.progress = [&](const FlowBound&) { ++rounds; };
+  const FlowSolution solution = path_gauss_seidel(whole_instance(topology), options, Answer::loads);
+  EXPECT_LE(solution.gap(), gap);
+  EXPECT_NEAR(time_lower_bound(topology, solution.class_lengths), solution.time_lower, 1e-9 * solution.time);
+  return rounds;
+}
+
+TEST(PathGaussSeidel, finds_the_cut_that_limits_a_torus_without_some_links) {
+  EXPECT_LE(rounds_to(topology_of("torus:16x16/drop-links:1:1"), 0.01), 2) << "4 by lengths alone";
+  EXPECT_LE(rounds_to(topology_of("torus:16x16/drop-links:5:1"), 0.01), 2);
+}
+
+TEST(PathGaussSeidel, cuts_peaks_where_the_rest_is_proved) {
+  EXPECT_LE(rounds_to(topology_of("kautz:600:4"), 0.001), 11) << "10; 12 where nobody cuts them";
+}
+
 TEST(PathGaussSeidel, starts_from_what_remains_of_a_routing) {
   // A torus loses its links 0 -> 1 and 1 -> 0; the links behind them move up.
   const Topology whole = topology_of("torus:6x6");

@@ -5,7 +5,9 @@
 #include "synthesis/sweep/path_gauss_seidel.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "synthesis/sweep/busy_cuts.h"
 #include "synthesis/sweep/flow_sweep.h"
 #include "synthesis/sweep/round_control.h"
 
@@ -21,7 +23,8 @@ constexpr double k_sharp = 16;           // times beta, to cut peaks
 class Rounds {
  public:
   Rounds(const FlowInstance& instance, const SynthesisOptions& options, Answer answer)
-      : options_(options),
+      : instance_(instance),
+        options_(options),
         answer_(answer),
         control_(options),
         flow_(instance, options),
@@ -32,6 +35,7 @@ class Rounds {
     do {
       if (control_.stalls()) flow_.damp();
       const bool fits = control_.fine() ? fine_round() : coarse_round();
+      prove_by_cut();
       if (control_.fine() || gap() <= k_worth_a_part * options_.gap) kept_.take(flow_.pools(), flow_.loads());
       if (options_.progress)
         options_.progress({.time = std::min(time_, kept_.time()), .time_lower = time_lower_, .lengths = {}});
@@ -116,12 +120,25 @@ class Rounds {
     time_ = potential().largest();
   }
 
+  /// Lengths of a cut that limits everybody, as of a torus that has lost a link, grow by a few percent from one round
+  /// to the next, long after the flow cannot become any better.
+  void prove_by_cut() {
+    if (best_gap() <= options_.gap || instance_.traffic != nullptr ||
+        instance_.sources.size() < static_cast<std::size_t>(instance_.topology->hosts()))
+      return;
+    const std::vector<double> lengths = best_cut(instance_, potential().loads(), time_lower_, time_);
+    if (lengths.empty()) return;
+    certify(flow_.sum_of_distances(lengths), lengths,
+            std::inner_product(lengths.begin(), lengths.end(), instance_.class_capacity.begin(), 0.0));
+  }
+
   void certify(double distances, std::span<const double> lengths, double volume) {
     if (distances / volume <= time_lower_) return;
     time_lower_ = distances / volume;
     class_lengths_.assign(lengths.begin(), lengths.end());
   }
 
+  const FlowInstance& instance_;
   const SynthesisOptions& options_;
   Answer answer_;
   RoundControl control_;
