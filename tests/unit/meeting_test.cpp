@@ -13,7 +13,8 @@ namespace {
 
 TEST(Meeting, nobody_goes_on_before_all_have_come) {
   constexpr int k_meetings = 2000;
-  for (const std::size_t members : {std::size_t{1}, std::size_t{2}, 3 * std::size_t{std::max(1U, std::thread::hardware_concurrency())}}) {
+  for (const std::size_t members :
+       {std::size_t{1}, std::size_t{2}, 3 * std::size_t{std::max(1U, std::thread::hardware_concurrency())}}) {
     Meeting meeting(members);
     std::atomic<std::size_t> come{0}, early{0};
     {

@@ -21,6 +21,7 @@ constexpr double k_rounding = 1e-12;     // products that sum to less than this 
 constexpr double k_kept = 0.995;         // of the way to the boundary
 constexpr double k_first_gap = 1e-2;     // made by the products to begin with: nearer to the boundary no step is long
 constexpr double k_least_product = 0.3;  // of what begins, over the mean
+constexpr double k_least_part = 0.01;    // of all lengths by capacity that links have alike to begin with
 constexpr double k_first_share = 0.05;   // of its pair's demand, for a path that comes late
 constexpr double k_least_saving = 0.01;  // of the gap of products: by how much a new path must be shorter
 constexpr double k_too_long = 10;        // a path so many such gaps longer than its pair's shortest is dropped
@@ -80,7 +81,10 @@ void InteriorPoint::begin(const FlowSolution& start) {
   if (now_.lengths.empty()) now_.lengths.assign(capacity().size(), 1);
   double volume = 0;
   for (std::size_t c = 0; c < capacity().size(); ++c) volume += now_.lengths[c] * capacity()[c];
-  for (double& length : now_.lengths) length /= volume;
+  // Lengths of a cut are 0 elsewhere, and the way to the optimum begins inside.
+  const double least = k_least_part / static_cast<double>(capacity().size());
+  for (std::size_t c = 0; c < capacity().size(); ++c)
+    now_.lengths[c] = (1 - k_least_part) * now_.lengths[c] / volume + least / capacity()[c];
   for (std::size_t i = 0; i < start.routing.paths(); ++i) {
     const WeightedPath path = start.routing.path(i);
     const auto source = std::lower_bound(instance_.sources.begin(), instance_.sources.end(), path.source);
