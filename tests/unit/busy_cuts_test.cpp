@@ -35,7 +35,8 @@ std::vector<double> shortest_loads(const Topology& topology) {
 TEST(BestCut, is_the_cable_between_two_cliques) {
   const Topology topology = cliques(2);
   const FlowInstance instance = whole_instance(topology);
-  const std::vector<double> lengths = best_cut(instance, shortest_loads(topology), 1, 16.5);
+  const auto [lengths, time_lower] = best_cut(instance, shortest_loads(topology), 1, 16.5);
+  EXPECT_NEAR(time_lower, 4 * 4, 1e-9);
   ASSERT_EQ(lengths.size(), topology.links().size());
   for (std::size_t link = 0; link < lengths.size(); ++link) {
     const Link& ends = topology.link(static_cast<LinkId>(link));
@@ -46,21 +47,22 @@ TEST(BestCut, is_the_cable_between_two_cliques) {
 
 TEST(BestCut, is_several_where_these_are_equally_busy) {
   const Topology topology = cliques(3);
-  const std::vector<double> lengths = best_cut(whole_instance(topology), shortest_loads(topology), 1, 33);
+  const auto [lengths, time_lower] = best_cut(whole_instance(topology), shortest_loads(topology), 1, 33);
+  EXPECT_NEAR(time_lower, 4 * 8, 1e-9);
   EXPECT_NEAR(time_lower_bound(topology, lengths), 4 * 8, 1e-9);
   EXPECT_EQ(std::count_if(lengths.begin(), lengths.end(), [](double length) { return length > 0; }), 4);
 }
 
 TEST(BestCut, is_found_beside_a_switch_that_lost_its_links) {
   const Topology topology = cliques(2, 1);
-  const std::vector<double> lengths = best_cut(whole_instance(topology), shortest_loads(topology), 1, 16.5);
+  const std::vector<double> lengths = best_cut(whole_instance(topology), shortest_loads(topology), 1, 16.5).lengths;
   ASSERT_FALSE(lengths.empty());
   EXPECT_NEAR(time_lower_bound(topology, lengths), 4 * 4, 1e-9);
 }
 
 TEST(BestCut, is_none_where_no_cut_proves_more_than_is_known) {
   const Topology topology = cliques(2);
-  EXPECT_TRUE(best_cut(whole_instance(topology), shortest_loads(topology), 16, 16.5).empty());
+  EXPECT_TRUE(best_cut(whole_instance(topology), shortest_loads(topology), 16, 16.5).lengths.empty());
 }
 
 }  // namespace

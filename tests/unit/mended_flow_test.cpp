@@ -69,7 +69,7 @@ TEST(MendedFlow, proves_what_a_torus_loses_with_links_of_its_narrowest_cuts) {
   // Three links lie on three cuts, which the busiest links draw together.
   for (const char* const links : {"1:1", "3:1"}) {
     Broken broken("torus:12x12", links);
-    const Synthesis warm = expect_mended(broken, 3.0 / 4);
+    const Synthesis warm = expect_mended(broken, 9.0 / 10);  // from nothing a cut ends the rounds as well
     // Half of the hosts send to the other half over 23 links where there were 24.
     EXPECT_GE(warm.bound.time, 72.0 * 72 / 23 * (1 - 1e-9));
     EXPECT_GT(warm.bound.time_lower, time_lower_bound(broken.after, broken.lengths) * 1.001);

@@ -1,4 +1,5 @@
 // The concurrent flow by path Gauss-Seidel: exact optima lie between its bounds, its routings carry what they claim.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -91,24 +92,61 @@ TEST(PathGaussSeidel, is_the_same_on_any_number_of_threads) {
   EXPECT_EQ(one.routing.paths(), three.routing.paths());
 }
 
-int rounds_to(const Topology& topology, double gap) {
-  int rounds = 0;
+struct Rounds {
+  FlowSolution solution;
+  int count = 0;
+};
+
+Rounds rounds_to(const Topology& topology, double gap, const Demand* traffic = nullptr) {
+  Rounds rounds;
   SynthesisOptions options;
   options.gap = gap;
-  options.progress = [&](const FlowBound&) { ++rounds; };
-  const FlowSolution solution = path_gauss_seidel(whole_instance(topology), options, Answer::loads);
-  EXPECT_LE(solution.gap(), gap);
-  EXPECT_NEAR(time_lower_bound(topology, solution.class_lengths), solution.time_lower, 1e-9 * solution.time);
+  options.progress = [&](const FlowBound&) { ++rounds.count; };
+  rounds.solution = path_gauss_seidel(whole_instance(topology, traffic), options, Answer::loads);
+  EXPECT_LE(rounds.solution.gap(), gap);
   return rounds;
 }
 
 TEST(PathGaussSeidel, finds_the_cut_that_limits_a_torus_without_some_links) {
-  EXPECT_LE(rounds_to(topology_of("torus:16x16/drop-links:1:1"), 0.01), 2) << "4 by lengths alone";
-  EXPECT_LE(rounds_to(topology_of("torus:16x16/drop-links:5:1"), 0.01), 2);
+  for (const char* const spec : {"torus:16x16/drop-links:1:1", "torus:16x16/drop-links:5:1"}) {
+    const Topology topology = topology_of(spec);
+    const auto [solution, rounds] = rounds_to(topology, 0.01);
+    EXPECT_LE(rounds, 2) << "4 by lengths alone";
+    EXPECT_GT(std::ranges::count(solution.class_lengths, 0.0), 900) << "of 1024 links, more or less";
+    EXPECT_NEAR(time_lower_bound(topology, solution.class_lengths), solution.time_lower, 1e-9 * solution.time);
+  }
 }
 
 TEST(PathGaussSeidel, cuts_peaks_where_the_rest_is_proved) {
-  EXPECT_LE(rounds_to(topology_of("kautz:600:4"), 0.001), 11) << "10; 12 where nobody cuts them";
+  EXPECT_LE(rounds_to(topology_of("kautz:600:4"), 0.001).count, 11) << "10; 12 where nobody cuts them";
+}
+
+TEST(PathGaussSeidel, is_not_kept_from_the_optimum_by_cutting) {
+  // What a sharp potential comes to is 0.2% above it here, round after round.
+  struct Cable {
+    NodeId one, other;
+    double gb_per_s;
+  };
+  TopologyBuilder builder("one pair", 2, 3);
+  for (const auto& [one, other, gb_per_s] : std::initializer_list<Cable>{{4, 3, 2},
+                                                                         {4, 3, 1},
+                                                                         {0, 3, 2},
+                                                                         {1, 3, 2},
+                                                                         {3, 1, 1},
+                                                                         {4, 0, 1},
+                                                                         {4, 0, 1},
+                                                                         {4, 1, 1},
+                                                                         {4, 3, 2},
+                                                                         {3, 0, 1},
+                                                                         {0, 4, 2},
+                                                                         {0, 1, 1},
+                                                                         {4, 2, 2},
+                                                                         {4, 0, 1}})
+    builder.link(one, other, gb_per_s * 1e9).link(other, one, gb_per_s * 1e9);
+  const Topology topology = std::move(builder).build();
+  Demand demand(2);
+  demand.add(0, 1, 2);
+  EXPECT_LE(rounds_to(topology, 0.001, &demand).count, 100);
 }
 
 TEST(PathGaussSeidel, starts_from_what_remains_of_a_routing) {

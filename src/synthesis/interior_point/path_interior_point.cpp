@@ -21,6 +21,7 @@ constexpr double k_rounding = 1e-12;     // products that sum to less than this 
 constexpr double k_kept = 0.995;         // of the way to the boundary
 constexpr double k_first_gap = 1e-2;     // made by the products to begin with: nearer to the boundary no step is long
 constexpr double k_least_product = 0.3;  // of what begins, over the mean
+constexpr double k_ahead = 100;          // times the gap that products make
 constexpr double k_least_part = 0.01;    // of all lengths by capacity that links have alike to begin with
 constexpr double k_first_share = 0.05;   // of its pair's demand, for a path that comes late
 constexpr double k_least_saving = 0.01;  // of the gap of products: by how much a new path must be shorter
@@ -50,7 +51,7 @@ class InteriorPoint {
   double products() const { return mean_ * count() / best_lower_; }
 
   void begin(const FlowSolution& start);
-  void open();
+  void open(const FlowSolution& start);
   void drop_empty_paths();
   void price();
   void measure();
@@ -217,11 +218,15 @@ bool InteriorPoint::finished() {
          iteration_ - last_gain_ > k_patience;
 }
 
-/// The first iterate; its flow and lengths are those of `start` before they are moved off the boundary.
-void InteriorPoint::open() {
+/// The first iterate, moved off the boundary; what `start` proves and comes to is kept.
+void InteriorPoint::open(const FlowSolution& start) {
   price();
   measure();
   keep_best();
+  if (start.time_lower > best_lower_) {
+    best_lower_ = start.time_lower;
+    best_lengths_ = start.class_lengths;
+  }
   mean_ = std::max(upper_ - lower_, k_first_gap * lower_) / count();
   least_mean_ = mean_;
   now_.top = upper_ * 1.001;
@@ -234,16 +239,19 @@ void InteriorPoint::open() {
 
 FlowSolution InteriorPoint::run(const FlowSolution& start) {
   begin(start);
-  open();
+  open(start);
   Direction predicted, direction;
   for (; !finished() && newton_.factor(now_); ++iteration_) {
     newton_.aim(now_, 0, nullptr, predicted);
     const double after = newton_.mean_product(now_, predicted, newton_.steps(now_, predicted, 1));
-    // Mehrotra's choice: the better the prediction, the closer to zero.
-    const double centre = std::pow(std::clamp(after / mean_, 0.0, 1.0), 3);
+    // Mehrotra's choice: the better the prediction, the closer to zero. But not where the products are far ahead of
+    // what the flow comes to: it would never fit the slacks any more.
+    const bool ahead = upper_ / lower_ - 1 > k_ahead * products();
+    const double centre = ahead ? 1 : std::pow(std::clamp(after / mean_, 0.0, 1.0), 3);
     newton_.aim(now_, centre * mean_, &predicted, direction);
     newton_.move(now_, direction, newton_.steps(now_, direction, k_kept));
     mean_ = newton_.mean_product(now_);
+    if (!std::isfinite(mean_)) break;  // rounding has eaten it
     drop_empty_paths();
     price();
     for (const PathPricing::Found& found : pricing_.found()) open_pair(found.pair);

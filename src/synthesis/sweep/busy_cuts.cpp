@@ -87,22 +87,18 @@ double cut_bound(const FlowInstance& instance, const std::vector<double>& length
 
 }  // namespace
 
-std::vector<double> best_cut(const FlowInstance& instance, std::span<const double> loads, double time_lower,
-                             double time) {
-  double best = time_lower;
-  std::vector<double> best_lengths;
+Cut best_cut(const FlowInstance& instance, std::span<const double> loads, double time_lower, double time) {
+  Cut best{{}, time_lower};
   for (int step = k_steps - 1; step >= 0; --step) {
     const std::vector<bool> busy = busy_links(instance, loads, time_lower + (time - time_lower) * step / k_steps);
     const std::vector<int> part = parts_without(*instance.topology, busy);
     if (part.empty()) break;  // and more parts with more links
     if (std::all_of(part.begin(), part.end(), [](int one) { return one == 0; })) continue;
     std::vector<double> lengths = cut_lengths(instance, busy, part);
-    if (const double bound = cut_bound(instance, lengths, part); bound > best) {
-      best = bound;
-      best_lengths = std::move(lengths);
-    }
+    if (const double bound = cut_bound(instance, lengths, part); bound > best.time_lower)
+      best = {std::move(lengths), bound};
   }
-  return best_lengths;
+  return best;
 }
 
 }  // namespace colltopo::synthesis

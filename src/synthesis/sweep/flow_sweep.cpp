@@ -73,7 +73,7 @@ void FlowSweep::sweep(const std::function<void(std::size_t, Desk&, LinkPotential
   }
   const std::size_t workers = std::min(desks_.size(), copies_.size());
   std::mutex mutex;
-  std::exception_ptr error;  // thrown once all have come to the end: the others wait at the barrier for who is gone
+  std::exception_ptr error;  // thrown once all have come to the end: the others would wait for who is gone
   Meeting together(workers);
   std::atomic<std::size_t> taken{0};  // places of all batches so far, and one beyond the last by each worker
   const auto work = [&](std::size_t worker) {

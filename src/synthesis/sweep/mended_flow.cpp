@@ -1,9 +1,10 @@
 // Rounds over the overloaded links alone, with a multiplier for each of them.
 //
-// The lengths that proved the old flow still prove nearly as much on what is left of the network, and price every
-// detour rightly. On top of them come multipliers, which grow with the overload of a link as long as it lasts. Where
-// the break makes the optimum worse (a torus loses a part of its narrowest cut), the goal cannot be reached by that
-// bound; then the busiest links contain a cut (busy_cuts.h), and length on the links of the cut alone proves it.
+// The lengths that proved the old flow still prove nearly as much on what is left of the network, and price detours:
+// rightly, but for those of a cut, which know no detour within its parts. On top of them come multipliers, which grow
+// with the overload of a link as long as it lasts. Where the break makes the optimum worse (a torus loses a part of its
+// narrowest cut), the goal cannot be reached by that bound; then the busiest links contain a cut (busy_cuts.h), and
+// length on the links of the cut alone proves it.
 #include "synthesis/sweep/mended_flow.h"
 
 #include <algorithm>
@@ -76,8 +77,9 @@ class Mending {
   /// Whether a cut or the lengths of the moment prove more than is known.
   bool prove_more() {
     const double before = time_lower_;
-    if (std::vector<double> lengths = best_cut(instance_, potential().loads(), time_lower_, time()); !lengths.empty())
-      prove(std::move(lengths));
+    // Traffic may prove less by it.
+    if (Cut cut = best_cut(instance_, potential().loads(), time_lower_, time()); !cut.lengths.empty())
+      prove(std::move(cut.lengths));
     for (const double beta : k_proving_betas) {
       if (overload() <= 0) break;
       const double known = time_lower_;

@@ -5,7 +5,7 @@
 #include "synthesis/sweep/path_gauss_seidel.h"
 
 #include <algorithm>
-#include <numeric>
+#include <limits>
 
 #include "synthesis/sweep/busy_cuts.h"
 #include "synthesis/sweep/flow_sweep.h"
@@ -18,7 +18,7 @@ namespace {
 constexpr double k_prior_floor = 0.007;  // of lengths to begin with, as round_control.cpp's highest
 constexpr double k_worth_a_part = 10;    // times the gap that is asked for, of a coarse flow: worse ones have none
 constexpr int k_pool_sweeps = 3;         // before the sweep of a fine round that finds new paths: as many as pay
-constexpr double k_sharp = 16;           // times beta, to cut peaks
+constexpr double k_sharpest = 16;        // times beta, to cut peaks
 
 class Rounds {
  public:
@@ -35,8 +35,8 @@ class Rounds {
     do {
       if (control_.stalls()) flow_.damp();
       const bool fits = control_.fine() ? fine_round() : coarse_round();
-      prove_by_cut();
       if (control_.fine() || gap() <= k_worth_a_part * options_.gap) kept_.take(flow_.pools(), flow_.loads());
+      prove_by_cut();
       if (options_.progress)
         options_.progress({.time = std::min(time_, kept_.time()), .time_lower = time_lower_, .lengths = {}});
       control_.sharpen(potential(), gap(), fits);
@@ -113,11 +113,13 @@ class Rounds {
   /// Where the mean load is near enough to what is proved, only peaks are not: a much sharper potential cuts them
   /// within the pools, in a fraction of a round's time.
   void cut_peaks(double mean) {
-    if (best_gap() <= options_.gap || mean / time_lower_ - 1 >= options_.gap) return;
-    potential().set(k_sharp * control_.beta(), potential().largest());
+    if (best_gap() <= options_.gap || mean / time_lower_ - 1 >= options_.gap || sharp_ <= 1) return;
+    potential().set(sharp_ * control_.beta(), potential().largest());
     flow_.sweep_pools();
     potential().set(control_.beta(), potential().largest());
     time_ = potential().largest();
+    if (time_ >= least_cut_) sharp_ /= 2;  // where this comes to rest, or it raises others
+    least_cut_ = std::min(least_cut_, time_);
   }
 
   /// Lengths of a cut that limits everybody, as of a torus that has lost a link, grow by a few percent from one round
@@ -126,10 +128,10 @@ class Rounds {
     if (best_gap() <= options_.gap || instance_.traffic != nullptr ||
         instance_.sources.size() < static_cast<std::size_t>(instance_.topology->hosts()))
       return;
-    const std::vector<double> lengths = best_cut(instance_, potential().loads(), time_lower_, time_);
-    if (lengths.empty()) return;
-    certify(flow_.sum_of_distances(lengths), lengths,
-            std::inner_product(lengths.begin(), lengths.end(), instance_.class_capacity.begin(), 0.0));
+    Cut cut = best_cut(instance_, potential().loads(), time_lower_, time_);
+    if (cut.lengths.empty()) return;
+    time_lower_ = cut.time_lower;
+    class_lengths_ = std::move(cut.lengths);
   }
 
   void certify(double distances, std::span<const double> lengths, double volume) {
@@ -144,7 +146,9 @@ class Rounds {
   RoundControl control_;
   FlowSweep flow_;
   KeptFlow kept_;
-  double time_ = 0;  // of the flow in hand
+  double sharp_ = k_sharpest;
+  double least_cut_ = std::numeric_limits<double>::infinity();  // time after peaks were cut
+  double time_ = 0;                                             // of the flow in hand
   double time_lower_ = 0;
   std::vector<double> class_lengths_;  // that prove it
 };

@@ -2,6 +2,7 @@
 #include "synthesis/sweep/shortest_path_tree.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 namespace colltopo::synthesis {
@@ -84,6 +85,7 @@ std::span<const LinkId> ShortestPathTree::path(NodeId node) {
   std::size_t first = path_.size();
   while (node != source_) {
     const std::int32_t arc = arriving_by_[static_cast<std::size_t>(node)];
+    assert(first > 0);
     path_[--first] = arcs_.link(arc);
     node = arcs_.tail(arc);
   }
