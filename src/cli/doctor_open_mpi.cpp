@@ -39,7 +39,8 @@ std::vector<std::string> split(const std::string& text, char separator) {
 
 std::string found_in_path(const std::string& program) {
   for (const std::string& folder : split(variable("PATH"), ':'))
-    if (std::string path = folder + "/" + program; access(path.c_str(), X_OK) == 0 && !files::is_directory(path))
+    if (std::string path = fmt::format("{}/{}", folder, program);
+        access(path.c_str(), X_OK) == 0 && !files::is_directory(path))
       return path;
   return "";
 }
