@@ -18,11 +18,15 @@ NETWORKS = {
     "ring:8": ("ring:8", 1, "50mbit"),
     "mesh:3x3": ("mesh:3x3", 1, "50mbit"),
     "fattree:4": ("fattree:4", 1, "50mbit"),
+    "torus:4x4/drop-links:2:1": ("torus:4x4/drop-links:2:1", 1, "50mbit"),
+    "hyperx:3x3": ("hyperx:3x3", 1, "50mbit"),
+    "jellyfish:10:3": ("jellyfish:10:3", 1, "50mbit"),
+    "dragonfly:2:2:1": ("dragonfly:2:2:1", 1, "50mbit"),
 }
 COLLECTIVES = ["alltoall", "allgather", "allreduce", "reduce_scatter", "bcast", "reduce"]
 SIZES = [8, 256, 4096, 65536]
 SETTLED = 50  # calls: 8 by the model, 9 to 39 of a trial
-TIMED = {8: 61, 256: 61, 4096: 31, 65536: 9}  # calls of each; short ones are at the mercy of two processors
+TIMED = {8: 401, 256: 401, 4096: 101, 65536: 11}  # calls of each; short ones are at the mercy of two processors
 
 
 @dataclass
