@@ -98,11 +98,18 @@ BruckCount bruck_count(Rank size, int radix) {
   return count;
 }
 
-int balanced_radix(Rank size) {
+int least_radix(Rank size, int digits) {
+  const auto holds = [&](int radix) {
+    std::int64_t numbers = 1;
+    for (int digit = 0; digit < digits; ++digit) numbers *= radix;
+    return numbers >= size;
+  };
   int radix = 2;
-  while (std::int64_t{radix} * radix < size) ++radix;
+  while (!holds(radix)) ++radix;
   return radix;
 }
+
+int balanced_radix(Rank size) { return least_radix(size, 2); }
 
 int fitted_radix(const OptionValues& values, std::string_view name, Rank size) {
   return std::min(values.value_or(name, balanced_radix(size)), std::max(2, static_cast<int>(size)));
@@ -110,10 +117,10 @@ int fitted_radix(const OptionValues& values, std::string_view name, Rank size) {
 
 std::vector<int> radices_to_try(const OptionValues& values, std::string_view name, Rank size) {
   if (values.find(name)) return {fitted_radix(values, name, size)};
-  std::set<int> radices{2};
-  const int root = balanced_radix(size);
-  for (const int r : {3, 4, 8, root, 2 * root}) radices.insert(std::min(r, std::max(2, static_cast<int>(size))));
-  if (size <= 16) radices.insert(std::max(2, static_cast<int>(size)));
+  const int most = std::max(2, static_cast<int>(size));
+  std::set<int> radices;
+  for (const int radix : {2, 3, 4, 6, 8, 2 * balanced_radix(size), most}) radices.insert(std::min(radix, most));
+  for (int digits = 2; digits <= 4; ++digits) radices.insert(least_radix(size, digits));
   return {radices.begin(), radices.end()};
 }
 

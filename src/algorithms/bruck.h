@@ -34,12 +34,14 @@ struct BruckCount {
 };
 BruckCount bruck_count(Rank size, int radix);
 
+/// The least radix, 2 or more, with which so many digits number the members.
+int least_radix(Rank size, int digits);
 /// ceil(sqrt(size)), at least 2: few rounds without much data (Fan et al., III-B).
 int balanced_radix(Rank size);
 
 /// The radix that the options give, no larger than the members; without one the balanced one.
 int fitted_radix(const OptionValues& values, std::string_view name, Rank size);
-/// What `auto` tries: the value given, or radices from fewest rounds to few data.
+/// What `auto` tries: the value given, or radices from fewest rounds to least data.
 std::vector<int> radices_to_try(const OptionValues& values, std::string_view name, Rank size);
 Option radix_option(std::string_view name, std::string_view about, std::string_view otherwise);
 

@@ -10,8 +10,17 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_near = 1.1;     // times the best count: within what packing and placement may turn round
-constexpr std::size_t k_most = 2;  // of a row
+// Those that a count may be wrong about: within so many times the best, and no more of a row.
+struct Doubt {
+  double near;
+  std::size_t most;
+};
+constexpr Doubt k_of_packing = {1.1, 2};
+constexpr Doubt k_of_placement = {1.4, 4};  // the count takes all messages for messages between nodes, and some are not
+
+Doubt doubt_of(const Counted& counted, const Terrain& terrain) {
+  return counted.rounds_within == 0 && terrain.nodes->largest() > 1 ? k_of_placement : k_of_packing;
+}
 
 }  // namespace
 
@@ -80,7 +89,8 @@ std::vector<Variant*> worth_a_price(std::span<Variant> all, const Terrain& terra
       estimates.push_back(all[end].counted ? all[end].counted_seconds(terrain, machine, bytes) : 0);
     std::vector<double> sorted(estimates);
     std::ranges::sort(sorted);
-    const double most = std::min(k_near * sorted.front(), sorted[std::min(k_most, sorted.size()) - 1]);
+    const Doubt doubt = all[begin].counted ? doubt_of(*all[begin].counted, terrain) : k_of_packing;
+    const double most = std::min(doubt.near * sorted.front(), sorted[std::min(doubt.most, sorted.size()) - 1]);
     for (std::size_t i = begin; i < end; ++i)
       if (!all[i].counted || estimates[i - begin] <= most) worth.push_back(&all[i]);
   }

@@ -50,6 +50,24 @@ TEST(Choice, the_radix_grows_with_the_block) {
   EXPECT_GT(last, 8);
 }
 
+TEST(Choice, the_radix_is_within_5_percent_of_the_best_of_all) {
+  const Algorithm& tra = *algorithm_named("tra");
+  for (const auto& [ranks, per_node] : {std::pair{64, 1}, std::pair{64, 32}, std::pair{100, 1}, std::pair{256, 32}}) {
+    Chooser chooser(ranks, on_nodes(ranks, per_node), {}, {});
+    for (const std::size_t bytes : {8u, 64u, 256u, 1024u, 8192u, 65536u}) {
+      const Request request{Collective::alltoall, 0, bytes, true, true};
+      double best = std::numeric_limits<double>::infinity();
+      for (int radix = 2; radix <= ranks; ++radix) {
+        AlgorithmOptions given;
+        given.values.set("radix", radix);
+        best = std::min(best, chooser.price(tra, given, request).seconds);
+      }
+      const Choice chosen = chooser.price(tra, {}, request);
+      EXPECT_LE(chosen.seconds, 1.05 * best) << chosen.name << " of " << bytes << " bytes, " << ranks << " ranks";
+    }
+  }
+}
+
 TEST(Choice, the_previous_component_stays_unless_it_is_beaten_clearly) {
   Chooser chooser(4, on_nodes(4, 4), {}, {});
   const Candidate chosen = chooser.choose({Collective::bcast, 0, 8, true, true});
