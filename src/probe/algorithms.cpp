@@ -17,6 +17,10 @@ namespace {
 constexpr double k_long_enough = 8e-3;  // s, of the calls of one size
 constexpr double k_block = 1e-4;        // s, of calls in a row: long against the clock and who leaves a barrier first
 constexpr int k_most_calls_of_block = 100;
+// As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
+// several in a row, and not with every algorithm.
+constexpr int k_calls_in_a_row = 5;
+constexpr double k_row = 1e-2;  // s, which longer rows are not worth
 constexpr int k_first_calls = 2;
 constexpr int k_least_blocks = 3, k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
@@ -72,19 +76,16 @@ class Caller {
     }
   }
 
-  /// [block] of a call, as the slowest rank has it, of `calls` in a row after all have begun together. Of rooted ones
-  /// each: in a row some ranks would be calls ahead of others. Between blocks there is nothing but a barrier, as more
-  /// messages would slow down what follows them.
+  /// [block] of a call, as the slowest rank has it, of `calls` in a row after all have begun together. Between blocks
+  /// there is nothing but a barrier, as more messages would slow down what follows them.
   std::vector<double> seconds(int blocks, int calls) {
     const unsigned long long before = counters_.value("calls");
     std::vector<double> own(static_cast<std::size_t>(blocks), 0);
     for (double& block : own) {
-      for (int i = 0; i < calls; ++i) {
-        if (i == 0 || rooted(collective_)) MPI_Barrier(MPI_COMM_WORLD);
-        const double start = MPI_Wtime();
-        call();
-        block += (MPI_Wtime() - start) / calls;
-      }
+      MPI_Barrier(MPI_COMM_WORLD);
+      const double start = MPI_Wtime();
+      for (int i = 0; i < calls; ++i) call();
+      block = (MPI_Wtime() - start) / calls;
     }
     const unsigned long long by_us = counters_.value("calls") - before;
     was_served_ = was_served_ || by_us > 0;
@@ -146,7 +147,8 @@ class Measured {
     for (const std::size_t bytes : sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD))) {
       Caller caller(served_.get(), counters_, contender_.collective, bytes);
       const double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
-      const int calls = as_many(k_block, one, 1, k_most_calls_of_block);
+      const int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row);
+      const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
       const int blocks = as_many(k_long_enough, calls * one, k_least_blocks, k_most_blocks);
       const std::vector<double> some = caller.seconds(blocks, calls);
       if (!caller.was_always(contender_.algorithm != k_previous)) break;
