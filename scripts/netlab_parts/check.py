@@ -80,7 +80,7 @@ def _job(network, schedule, planes, shard, calls):
         environment.append(f"OMPI_MCA_mca_base_component_path=SYSTEM_DEFAULT:{component}")
     command = [bench, "--collective", "alltoall", "--algorithm", f"file:{schedule}", "--bytes", str(shard), "--json"]
     command += ["--check", "--warmup", "1", "--iterations", str(calls), "--pause", "0.05"]
-    line, variables = run.mpirun(network, 0, "tcp", environment, command)
+    line, variables = run.mpirun(network, [], "tcp", environment, command)
     counters.reset(network)
     child = os.fork()
     output = f"{network.path}/tmp/check.out"

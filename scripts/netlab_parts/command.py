@@ -78,7 +78,7 @@ def _parser():
 
     _network_options(add("up", "Bring a network up", json_too=True))
     running = add("run", "mpirun across the hosts")
-    running.add_argument("-np", type=int, default=0, metavar="N", help="ranks, to hosts in turn; default one per host")
+    running.add_argument("-np", default="", metavar="N[,N...]", help="ranks, to hosts in turn, or on each host; default one per host")
     running.add_argument("--env", action="append", default=[], metavar="X=Y")
     running.add_argument("--transport", choices=sorted(run.TRANSPORTS), default="tcp", help="of Open MPI's own messages")
     executing = add("exec", "Run a command on one host")
@@ -135,9 +135,10 @@ def _up(options, _rest):
 def _run(options, rest):
     if not rest:
         raise Fault("run: no command; expected netlab run [options] -- COMMAND")
-    if options.np < 0:
-        raise Fault(f"-np {options.np}: expected a number of ranks")
-    return run.run(state.Network(options.name), options.np, options.transport, options.env, rest)
+    ranks = options.np.split(",") if options.np else []
+    if not all(number.isdecimal() for number in ranks):
+        raise Fault(f"-np {options.np}: expected a number of ranks, or one for each host")
+    return run.run(state.Network(options.name), [int(number) for number in ranks], options.transport, options.env, rest)
 
 
 def _exec(options, rest):

@@ -47,15 +47,18 @@ UCX = {
 
 
 def mpirun(network, ranks, transport, environment, command):
-    """The command line of mpirun and the environment that goes with it. Ranks go to hosts in turn."""
+    """The command line of mpirun and the environment that goes with it. Ranks go to hosts in turn: `ranks` has none (one per host), one
+    number, or one for each host."""
     hosts = [host for host in range(network.graph.hosts) if host not in network.dead()]
     if not hosts:
         raise Fault(f"{network.name}: all hosts have been killed", 1)
-    ranks = ranks or len(hosts)
-    slots = -(-ranks // len(hosts))
+    total = sum(ranks) or len(hosts)
+    slots = ranks if len(ranks) > 1 else [-(-total // len(hosts))] * len(hosts)
+    if len(slots) != len(hosts) or not any(slots):
+        raise Fault(f"-np {','.join(map(str, ranks))}: expected a number of ranks, or one for each of the {len(hosts)} hosts")
     with open(f"{network.path}/hostfile", "w", encoding="utf-8") as file:
-        file.writelines(f"{network.graph.name_of(host)} slots={slots}\n" for host in hosts)
-    line = ["mpirun.openmpi", "-np", str(ranks), "--hostfile", f"{network.path}/hostfile", "--map-by", "node", "--bind-to", "none"]
+        file.writelines(f"{network.graph.name_of(host)} slots={number}\n" for host, number in zip(hosts, slots) if number)
+    line = ["mpirun.openmpi", "-np", str(total), "--hostfile", f"{network.path}/hostfile", "--map-by", "node", "--bind-to", "none"]
     line += ["--allow-run-as-root"] if os.geteuid() == 0 else []
     settings = _ALWAYS + TRANSPORTS[transport]
     settings += (("plm_rsh_agent", f"{network.path}/agent"), ("orte_tmpdir_base", f"{network.path}/tmp"))

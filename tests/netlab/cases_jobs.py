@@ -197,4 +197,8 @@ def hosts_are_apart():
     assert netlab("exec", "n1", "--", "sh", "-c", "exit 5", status=5)
     assert netlab("run", "--env", "COLOUR=blue", "--", "sh", "-c", "test $COLOUR = blue")
     netlab("run", "--", "sh", "-c", "exit 3", status=3)
+    uneven = netlab("run", "-np", "3,0,1", "--", "hostname").stdout.split()
+    assert sorted(uneven) == ["n0", "n0", "n0", "n2"], uneven
+    for wrong in ("3,1", "3,x,1", "-1"):
+        assert "expected a number of ranks, or one for each" in netlab("run", f"-np={wrong}", "--", "hostname", status=2).stderr
     netlab("down")
