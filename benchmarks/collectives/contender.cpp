@@ -108,6 +108,7 @@ Served ServedSince::now() const {
   served.by_topo = grown("calls");
   served.plan_hits = grown("plan_hits");
   served.messages = grown("messages");
+  served.messages_between_nodes = grown("messages_between_nodes");
   unsigned long long most = 0;
   for (const auto& [name, value] : after) {
     if (!name.starts_with(k_calls_of) || grown(name) <= most) continue;

@@ -55,7 +55,8 @@ struct Served {
   unsigned long long by_topo = 0;
   unsigned long long plan_hits = 0;
   unsigned long long messages = 0;
-  std::string algorithm;  // of coll/topo that served most of them; empty when none did
+  unsigned long long messages_between_nodes = 0;  // of these
+  std::string algorithm;                          // of coll/topo that served most of them; empty when none did
 };
 
 class ServedSince {

@@ -33,9 +33,16 @@ struct Job {
   MPI_Comm control = MPI_COMM_NULL;  // without coll/topo, so that its counters count only what is measured
 };
 
+// Of coll/topo, in one call, of all ranks together.
+struct Messages {
+  double all = 0;
+  double between_nodes = 0;
+};
+
 struct Row {
   const Contender* contender = nullptr;
   Served served;
+  Messages messages;
   Timing timing;
   std::optional<Overlap> overlap;
   bool correct = true;
@@ -90,6 +97,13 @@ void check_server(const Job& job, Row& row, const Served& served, unsigned long 
   for (const std::string& line : said_by_ranks(job, text)) row.complaints.push_back(line);
 }
 
+Messages messages_of(const Job& job, const Served& served, int calls) {
+  std::array<double, 2> sums = {static_cast<double>(served.messages),
+                                static_cast<double>(served.messages_between_nodes)};
+  MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_DOUBLE, MPI_SUM, job.control);
+  return {sums[0] / calls, sums[1] / calls};
+}
+
 // All contenders on one case. Every call is counted, so that coll/topo's counters can be held against the number.
 std::vector<Row> run(const Job& job, const Options& options, const Case& what,
                      const std::vector<std::unique_ptr<Contender>>& contenders, const Counters& counters) {
@@ -115,10 +129,12 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
     });
 
   // Counters belong to the process, not to a communicator: each contender is watched alone, before the timing.
+  constexpr int k_watched = 3;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const ServedSince since(counters);
-    for (int repeat = 0; repeat < 3; ++repeat) calls[i]();
+    for (int repeat = 0; repeat < k_watched; ++repeat) calls[i]();
     check_server(job, rows[i], since.now(), made[i]);
+    rows[i].messages = messages_of(job, rows[i].served, k_watched);
   }
 
   const ServedSince all(counters);
@@ -178,6 +194,10 @@ nlohmann::ordered_json json_of(const Job& job, const Options& options, const Cas
                        {"compute_us", row.overlap->compute_us},
                        {"both_us", row.overlap->both_us},
                        {"hidden", row.overlap->hidden()}};
+  }
+  if (row.served.by_topo > 0) {
+    line["messages"] = row.messages.all;
+    line["messages_between_nodes"] = row.messages.between_nodes;
   }
   line["served_by"] = row.served.by_topo > 0 ? row.served.algorithm : "open-mpi";
   line["correct"] = options.check || !row.correct ? nlohmann::ordered_json(row.correct) : nullptr;

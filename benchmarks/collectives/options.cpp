@@ -93,9 +93,9 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       {"band", Reduction::band}, {"bor", Reduction::bor},   {"bxor", Reduction::bxor}};
 
   const std::map<std::string, Spread> spreads = {
-      {"equal", Spread::equal},       {"uneven", Spread::uneven}, {"skewed", Spread::skewed},
-      {"huge", Spread::huge},         {"sparse", Spread::sparse}, {"hot", Spread::hot},
-      {"diagonal", Spread::diagonal}, {"slabs", Spread::slabs},   {"halo", Spread::halo}};
+      {"equal", Spread::equal},   {"uneven", Spread::uneven}, {"skewed", Spread::skewed},     {"huge", Spread::huge},
+      {"sparse", Spread::sparse}, {"hot", Spread::hot},       {"diagonal", Spread::diagonal}, {"slabs", Spread::slabs},
+      {"halo", Spread::halo},     {"near", Spread::near}};
 
   CLI::App app{k_about, "colltopo-bench"};
   app.add_option("--collective", collectives, "C[,C...] or all")->capture_default_str();
@@ -125,7 +125,7 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
                  "of calls whose blocks have sizes of their own, of which BYTES is the mean: equal, uneven (half to "
                  "three halves), skewed (Zipf), huge (one block a thousand times the others), sparse (one in eight), "
                  "hot (rank 0 has eight times as much), diagonal (within groups of ranks), slabs (of an uneven 3D "
-                 "transform), halo (of a grid)")
+                 "transform), near (the same, six planes each but for two ranks), halo (of a grid)")
       ->transform(CLI::CheckedTransformer(spreads));
   app.add_option(
       "--demand", options.demand,

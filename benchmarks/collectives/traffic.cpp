@@ -28,9 +28,10 @@ std::size_t planes_of(int planes, int ranks, int rank) {
   return static_cast<std::size_t>(planes / ranks + (rank < planes % ranks ? 1 : 0));
 }
 
-std::size_t slab_elements(std::size_t mean, int ranks, int from, int to) {
-  const int planes = ranks + ranks / 2;
-  return mean * planes_of(planes, ranks, from) * planes_of(planes, ranks, to) * 4 / 9;
+/// Of a 3D transform with so many planes along both axes that ranks share.
+std::size_t slab_elements(int planes, std::size_t mean, int ranks, int from, int to) {
+  const auto all = static_cast<std::size_t>(planes), shares = static_cast<std::size_t>(ranks);
+  return mean * planes_of(planes, ranks, from) * planes_of(planes, ranks, to) * shares / all * shares / all;
 }
 
 /// Three sides, descending, whose product is the ranks.
@@ -88,7 +89,9 @@ std::size_t elements_between(Spread spread, std::size_t mean, int ranks, int fro
       return from / size == to / size ? mean * static_cast<std::size_t>(ranks / size) : 0;
     }
     case Spread::slabs:
-      return slab_elements(mean, ranks, from, to);
+      return slab_elements(ranks + ranks / 2, mean, ranks, from, to);
+    case Spread::near:
+      return slab_elements(6 * ranks - 2, mean, ranks, from, to);
     case Spread::halo:
       return halo_elements(mean, ranks, from, to);
     case Spread::equal:
