@@ -22,7 +22,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct BoundArguments {
   std::string collective;
   std::string topology;
   std::vector<Breakage> without;
@@ -74,7 +74,7 @@ void report_utilisation(Report& report, const Topology& topology, const FlowBoun
              fmt::format("{:.2f}% to {:.2f}% of a link, {:.2f}% on average", 100 * *least, 100 * *most, 100 * mean));
 }
 
-SynthesisOptions synthesis_options(const Arguments& arguments) {
+SynthesisOptions synthesis_options(const BoundArguments& arguments) {
   SynthesisOptions options;
   options.gap = arguments.gap;
   options.seconds = arguments.seconds;
@@ -83,7 +83,7 @@ SynthesisOptions synthesis_options(const Arguments& arguments) {
   return options;
 }
 
-void run_alltoall(const Arguments& arguments, const Topology& topology, Session& session) {
+void run_alltoall(const BoundArguments& arguments, const Topology& topology, Session& session) {
   SynthesisOptions options = synthesis_options(arguments);
   Progress progress(session);
   options.progress = [&](const FlowBound& bound) {
@@ -116,7 +116,7 @@ void run_alltoall(const Arguments& arguments, const Topology& topology, Session&
   if (!reached) session.status = k_examined_is_wrong;
 }
 
-void check_lengths(const Arguments& arguments, const Topology& topology, Session& session) {
+void check_lengths(const BoundArguments& arguments, const Topology& topology, Session& session) {
   const Certificate certificate = read_certificate(arguments.check_lengths, topology);
   const double time_lower = time_lower_bound(topology, certificate.lengths, arguments.threads);
   if (!(time_lower > 0))
@@ -147,7 +147,7 @@ void run_by_cuts(const Shape& shape, const Topology& topology, int threads, cons
   report.print(session);
 }
 
-void run_alltoallv(const Arguments& arguments, Session& session) {
+void run_alltoallv(const BoundArguments& arguments, Session& session) {
   if (arguments.demand.empty()) throw Error("alltoallv: its blocks have sizes of their own; expected --demand FILE");
   const Topology topology = topology_argument(arguments.topology, arguments.without);
   bound_of_demand(
@@ -155,7 +155,7 @@ void run_alltoallv(const Arguments& arguments, Session& session) {
       topology, session);
 }
 
-void run(const Arguments& arguments, Session& session) {
+void run_bound(const BoundArguments& arguments, Session& session) {
   if (arguments.lengths == "-" && arguments.loads == "-")
     throw Error("--lengths - --loads -: standard output cannot take both; give one of them a file");
   if (arguments.collective == "alltoallv") return run_alltoallv(arguments, session);
@@ -185,7 +185,7 @@ void run(const Arguments& arguments, Session& session) {
 
 void add_bound(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "bound", "What no schedule of a collective can beat on a network");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<BoundArguments>();
   command->add_option("COLLECTIVE", arguments->collective, collective_names(", ") + ", or alltoallv")->required();
   command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
   add_without(*command, arguments->without);
@@ -205,7 +205,7 @@ void add_bound(CLI::App& app, Session& session) {
                       "alltoallv: what every host has for every other, in bytes: a matrix, lines source,target,bytes "
                       "below that header, or Matrix Market");
   command->add_option("--check-lengths", arguments->check_lengths, "alltoall: prove the bound of such a file again");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_bound(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

@@ -24,7 +24,7 @@ std::string field(const std::string& name) {
   return quoted + '"';
 }
 
-bool parse_number(std::string_view text, double& value) {
+bool parse_finite(std::string_view text, double& value) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && rest == text.data() + text.size() && std::isfinite(value);
 }
@@ -59,7 +59,7 @@ Certificate read_certificate(const std::string& path, const Topology& topology) 
   };
   next();
   const std::string start = fmt::format("# alltoall on {}: 1/F >= ", fingerprint(topology));
-  if (!line.starts_with(start) || !parse_number(std::string_view(line).substr(start.size()), certificate.claim))
+  if (!line.starts_with(start) || !parse_finite(std::string_view(line).substr(start.size()), certificate.claim))
     throw fault(fmt::format("'{}' and a number: lengths for {}", start, topology.name()));
   next();
   if (line != k_lengths_head) throw fault(fmt::format("'{}'", k_lengths_head));
@@ -67,7 +67,7 @@ Certificate read_certificate(const std::string& path, const Topology& topology) 
     next();
     const std::string ends = line_start(topology, link);
     double length = 0;
-    if (!line.starts_with(ends) || !parse_number(std::string_view(line).substr(ends.size()), length) || length < 0)
+    if (!line.starts_with(ends) || !parse_finite(std::string_view(line).substr(ends.size()), length) || length < 0)
       throw fault(fmt::format("'{}' and a length of 0 or more", ends));
     certificate.lengths.push_back(length);
   }

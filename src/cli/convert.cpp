@@ -15,7 +15,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct ConvertArguments {
   std::string file;
   std::string format;
   std::string to = "text";
@@ -32,7 +32,7 @@ std::string topology_format(const std::string& to) {
   return to == "text" || to == "binary" || to == "msccl-xml" || to == "oneccl-xml" ? "" : to;
 }
 
-void convert_topology(const Arguments& arguments, const Session& session) {
+void convert_topology(const ConvertArguments& arguments, const Session& session) {
   if (arguments.reseal) throw Error("--reseal is for schedule files; a topology has no seals");
   const Topology topology = topology_argument(arguments.file);
   write_output(arguments.output, export_topology(topology, topology_format(arguments.to)), session);
@@ -50,7 +50,7 @@ void convert_topology(const Arguments& arguments, const Session& session) {
 // What the runtimes' tables hold, by their public sources.
 constexpr MscclSize k_usual_limits{216, 256, 32};
 
-std::string written_msccl(const Arguments& arguments, const Schedule& schedule, Report& report) {
+std::string written_msccl(const ConvertArguments& arguments, const Schedule& schedule, Report& report) {
   MscclOptions options = arguments.msccl;
   if (arguments.in_place || arguments.only_in_place) options.in_place = true;
   options.out_of_place = !arguments.only_in_place;
@@ -80,7 +80,7 @@ std::string written(Schedule schedule, bool binary) {
   return out.str();
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_convert(const ConvertArguments& arguments, const Session& session) {
   if (!topology_format(arguments.to).empty()) return convert_topology(arguments, session);
   if (arguments.reseal && arguments.to != "text")
     throw Error(fmt::format("--reseal --to {}: only the text format has seals", arguments.to));
@@ -103,7 +103,7 @@ void run(const Arguments& arguments, const Session& session) {
   report.add("resealed", arguments.reseal).add("file", arguments.output).print(session);
 }
 
-void add_msccl_options(CLI::App& command, Arguments& arguments) {
+void add_msccl_options(CLI::App& command, ConvertArguments& arguments) {
   const std::string group = "MSCCL";
   command.add_option("--proto", arguments.msccl.protocol, "Protocol")
       ->check(CLI::IsMember({"Simple", "LL", "LL128"}))
@@ -132,7 +132,7 @@ void add_msccl_options(CLI::App& command, Arguments& arguments) {
 
 void add_convert(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "convert", "Rewrite a schedule or topology file");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ConvertArguments>();
   command
       ->add_option("FILE", arguments->file,
                    "A schedule file (a topology, for --to topo-json, graphml, dot and edges), or -")
@@ -147,7 +147,7 @@ void add_convert(CLI::App& app, Session& session) {
   command->footer(
       "A parametric file becomes one with a section for every rank. What --reseal makes is readable, not proved:\n"
       "run colltopo verify on it.");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_convert(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

@@ -24,7 +24,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct CostArguments {
   std::string file;
   std::string format;
   std::string topology;
@@ -48,7 +48,7 @@ void print_steps(const Cost& cost, const Topology& topology) {
 }
 
 /// The machine's constants, the network's own and what is told.
-Machine machine_for(const Arguments& arguments, const Topology& topology) {
+Machine machine_for(const CostArguments& arguments, const Topology& topology) {
   Machine machine = machine_on(topology, arguments.settings);
   if (arguments.overhead.empty()) return machine;
   if (!parse_latency(arguments.overhead, machine.overhead) || machine.overhead < 0)
@@ -77,7 +77,7 @@ struct Costed {
 };
 
 /// Of a binary file of so many ranks that it is not read whole; nothing of any other.
-std::optional<Costed> costed_in_sections(const Arguments& arguments, const Topology& topology, int given_segments) {
+std::optional<Costed> costed_in_sections(const CostArguments& arguments, const Topology& topology, int given_segments) {
   if (arguments.file == "-" || !is_in_sections(arguments.file)) return {};
   ScheduleFile file(arguments.file);
   if (file.header().shape.ranks <= k_most_ranks_expanded) return {};
@@ -90,7 +90,7 @@ std::optional<Costed> costed_in_sections(const Arguments& arguments, const Topol
   return Costed{sections.facts, std::move(on.cost), false, sections.steps};
 }
 
-Costed costed(const Arguments& arguments, const Topology& topology, int given_segments) {
+Costed costed(const CostArguments& arguments, const Topology& topology, int given_segments) {
   if (auto in_sections = costed_in_sections(arguments, topology, given_segments)) return *std::move(in_sections);
   const std::string contents = file_contents(arguments.file), file = input_name(arguments.file);
   Costed result;
@@ -111,7 +111,7 @@ Costed costed(const Arguments& arguments, const Topology& topology, int given_se
   return result;
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_cost(const CostArguments& arguments, const Session& session) {
   const int given_segments = segments_argument(arguments.segments);
   if (arguments.demand.empty() == arguments.bytes.empty())
     throw Error("cost: expected --bytes LIST, or --demand FILE in its place");
@@ -179,7 +179,7 @@ void run(const Arguments& arguments, const Session& session) {
 void add_cost(CLI::App& app, Session& session) {
   CLI::App* command =
       subcommand(app, session, "cost", "Time of a schedule on a topology by a model, and the lower bound");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<CostArguments>();
   command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
   add_schedule_format(*command, arguments->format);
   command->add_option("TOPO", arguments->topology, "A topology file or a spec such as torus:4x4")->required();
@@ -205,7 +205,7 @@ void add_cost(CLI::App& app, Session& session) {
       "Over segments, steps that follow each other run at once, each on a segment of its own, and ranks start "
       "messages\n"
       "while links carry earlier ones. Latency and bandwidth are the links'.");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_cost(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

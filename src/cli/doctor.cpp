@@ -16,7 +16,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct DoctorArguments {
   std::string topology, schedules, hosts, allocation;
   int ranks = 0;
 };
@@ -50,7 +50,7 @@ void print(const Findings& findings, const Session& session) {
                             : fmt::format("{} to see to\n", counted(static_cast<std::size_t>(faults), "fault")));
 }
 
-void run(const Arguments& arguments, Session& session) {
+void run_doctor(const DoctorArguments& arguments, Session& session) {
   Findings findings;
   const OpenMpi open_mpi = open_mpi_here();
   examine_open_mpi(open_mpi, findings);
@@ -70,7 +70,7 @@ void run(const Arguments& arguments, Session& session) {
 void add_doctor(CLI::App& app, Session& session) {
   CLI::App* command =
       subcommand(app, session, "doctor", "Whether coll/topo works here, and what to do where it does not");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DoctorArguments>();
   command->add_option("--topology", arguments->topology, "The machine's network, in place of the job's setting");
   command->add_option("--schedules", arguments->schedules, "Folders of schedule files, in place of the job's setting");
   command->add_option("--hosts", arguments->hosts, "Names of the topology's hosts, in place of the job's setting");
@@ -82,7 +82,7 @@ void add_doctor(CLI::App& app, Session& session) {
   command->footer(
       "Looks at the Open MPI in PATH, the component in it, and the settings that a job started here would have.\n"
       "Exit status 1 when something is wrong; each fault comes with what to do.");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_doctor(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

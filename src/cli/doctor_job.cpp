@@ -135,7 +135,7 @@ void examine_schedules(const Job& job, const std::optional<Place>& place, Findin
   for (std::size_t c = 0; c < k_collectives; ++c) {
     std::vector<std::string> seen;
     const auto collective = static_cast<Collective>(c);
-    const std::string path = schedule_in(folders, {collective, place->ranks, 0, wanted}, &seen);
+    const std::string path = colltopo::schedule_in(folders, {collective, place->ranks, 0, wanted}, &seen);
     if (!path.empty()) found.push_back(fmt::format("{} {}", name(collective), path));
     if (faults.empty()) faults = seen;
   }

@@ -20,7 +20,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct DrawArguments {
   std::string subject;
   std::string on;
   std::string output;
@@ -62,13 +62,13 @@ std::vector<double> alltoall_loads(const Topology& topology) {
 }
 
 Drawing loads_drawing(const Topology& topology, const std::vector<double>& loads, const std::string& title,
-                      const Arguments& arguments, bool svg, LoadScale scale = {}) {
+                      const DrawArguments& arguments, bool svg, LoadScale scale = {}) {
   scale.darkest = arguments.darkest;
   return {"loads", svg ? topology_svg(topology, loads, arguments.title.empty() ? title : arguments.title, scale)
                        : topology_text(topology, loads, scale)};
 }
 
-Drawing topology_drawing(const Topology& topology, const Arguments& arguments, bool svg) {
+Drawing topology_drawing(const Topology& topology, const DrawArguments& arguments, bool svg) {
   if (arguments.step || !arguments.on.empty())
     throw Error(fmt::format("{}: a topology has no steps; --step and --on need a schedule file", topology.name()));
   if (!arguments.loads_from.empty()) {
@@ -82,7 +82,7 @@ Drawing topology_drawing(const Topology& topology, const Arguments& arguments, b
   return {"topology", svg ? topology_svg(topology, {}, arguments.title) : topology_text(topology)};
 }
 
-Drawing schedule_loads(const Schedule& schedule, const Topology& topology, const Arguments& arguments, bool svg) {
+Drawing schedule_loads(const Schedule& schedule, const Topology& topology, const DrawArguments& arguments, bool svg) {
   const std::string title = fmt::format("{} on {}{}", schedule.name, topology.name(),
                                         arguments.step ? fmt::format(", step {}", *arguments.step) : "");
   return loads_drawing(topology, link_loads(schedule, topology, arguments.step.value_or(0)), title, arguments, svg);
@@ -90,7 +90,7 @@ Drawing schedule_loads(const Schedule& schedule, const Topology& topology, const
 
 /// What there is to see of a schedule with more messages than can be drawn: the loads on its network, else who sends
 /// how much to whom.
-Drawing overview(const Schedule& schedule, std::size_t messages, const Arguments& arguments) {
+Drawing overview(const Schedule& schedule, std::size_t messages, const DrawArguments& arguments) {
   const std::string too_many =
       fmt::format("{} messages, of which at most {} can be read as arrows", messages, k_most_marks);
   if (!schedule.topology_name.empty()) {
@@ -107,7 +107,7 @@ Drawing overview(const Schedule& schedule, std::size_t messages, const Arguments
           too_many + ": this is what ranks send to each other; --on TOPO draws the loads on a network"};
 }
 
-Drawing schedule_drawing(const Schedule& schedule, const Arguments& arguments, bool svg) {
+Drawing schedule_drawing(const Schedule& schedule, const DrawArguments& arguments, bool svg) {
   const Step steps = schedule.steps();
   if (arguments.step && (*arguments.step < 0 || *arguments.step > steps))
     throw Error(fmt::format("{}: step {}; allowed are 0 (before the first message) to {}", schedule.name,
@@ -132,7 +132,7 @@ Drawing schedule_drawing(const Schedule& schedule, const Arguments& arguments, b
 }
 
 /// What a symmetric schedule of any size loads on its links.
-std::optional<Drawing> symmetric_loads(const std::string& contents, const Arguments& arguments, bool svg) {
+std::optional<Drawing> symmetric_loads(const std::string& contents, const DrawArguments& arguments, bool svg) {
   if (arguments.step || !arguments.loads_from.empty() || (arguments.on.empty() && !arguments.loads))
     return std::nullopt;
   const auto symmetric = symmetric_in(contents, input_name(arguments.subject));
@@ -143,7 +143,7 @@ std::optional<Drawing> symmetric_loads(const std::string& contents, const Argume
   return loads_drawing(topology, link_loads(*symmetric, topology), title, arguments, svg);
 }
 
-Drawing drawing_of(const Arguments& arguments, bool svg) {
+Drawing drawing_of(const DrawArguments& arguments, bool svg) {
   std::string contents;
   if (is_schedule(arguments.subject, contents)) {
     if (auto loads = symmetric_loads(contents, arguments, svg)) return std::move(*loads);
@@ -153,7 +153,7 @@ Drawing drawing_of(const Arguments& arguments, bool svg) {
   return topology_drawing(import_topology(contents, input_name("-")), arguments, svg);
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_draw(const DrawArguments& arguments, const Session& session) {
   const bool svg = !arguments.output.empty() && !ends_with(arguments.output, ".txt");
   const Drawing drawing = drawing_of(arguments, svg);
   Report report;
@@ -174,7 +174,7 @@ void run(const Arguments& arguments, const Session& session) {
 
 void add_draw(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "draw", "Picture of a topology, a schedule, a step or link loads");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<DrawArguments>();
   command->add_option("SUBJECT", arguments->subject, "A schedule file, a topology file, - or a spec such as torus:4x4")
       ->required();
   command->add_option("--step", arguments->step, "One step of the schedule");
@@ -191,7 +191,7 @@ void add_draw(CLI::App& app, Session& session) {
   command->add_option("--title", arguments->title, "Of a picture of a topology or of loads");
   command->add_option("-o,--output", arguments->output,
                       "SVG file (text if it ends in .txt); without it, text on the terminal");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_draw(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

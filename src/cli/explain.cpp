@@ -29,9 +29,9 @@ namespace colltopo::cli {
 
 namespace {
 
-constexpr Rank k_most_ranks = 65536;
+constexpr Rank k_most_explained_ranks = 65536;
 
-struct Arguments {
+struct ExplainArguments {
   std::string collective;
   std::string bytes;
   std::string on;
@@ -45,7 +45,7 @@ struct Arguments {
   bool floating = false;
 };
 
-Settings settings_from(const Arguments& arguments) {
+Settings settings_from(const ExplainArguments& arguments) {
   Settings settings;
   for (const std::string& setting : arguments.settings) {
     const std::size_t equals = setting.find('=');
@@ -56,7 +56,7 @@ Settings settings_from(const Arguments& arguments) {
   return settings;
 }
 
-std::vector<int> nodes_by_rank(const Arguments& arguments) {
+std::vector<int> nodes_by_rank(const ExplainArguments& arguments) {
   std::vector<int> node_of;
   node_of.reserve(static_cast<std::size_t>(arguments.ranks));
   const Rank nodes = (arguments.ranks - 1) / arguments.ranks_per_node + 1;
@@ -66,7 +66,7 @@ std::vector<int> nodes_by_rank(const Arguments& arguments) {
 }
 
 /// The network of nodes, which may be part of the one that a parameter names; nothing where none is named.
-std::optional<Topology> network_on(const Arguments& arguments, const Settings& settings) {
+std::optional<Topology> network_on(const ExplainArguments& arguments, const Settings& settings) {
   if (arguments.on.empty())
     return settings.topology.empty() ? std::optional<Topology>() : *machine_network(settings.topology);
   Topology topology = topology_argument(arguments.on);
@@ -84,7 +84,7 @@ struct Known {
 };
 
 /// The constants of a job with so many ranks on this host.
-Known known_of(const Arguments& arguments, const Settings& settings, const Topology* network) {
+Known known_of(const ExplainArguments& arguments, const Settings& settings, const Topology* network) {
   Settings on = settings;
   if (on.topology.empty()) on.topology = arguments.on;
   std::array<char, 256> host{};
@@ -97,8 +97,8 @@ Known known_of(const Arguments& arguments, const Settings& settings, const Topol
   return known;
 }
 
-std::shared_ptr<Chooser> chooser_for(const Arguments& arguments, const Settings& settings, const Topology* network,
-                                     const Known& known) {
+std::shared_ptr<Chooser> chooser_for(const ExplainArguments& arguments, const Settings& settings,
+                                     const Topology* network, const Known& known) {
   const std::vector<int> node_of = nodes_by_rank(arguments);
   Placement placement{node_of, {}};
   if (network != nullptr && network->hosts() == placement.nodes())  // a part of a machine counts as a crossbar
@@ -174,7 +174,7 @@ void print_table(const std::vector<Candidate>& candidates, const Candidate& chos
                              candidate.excluded.empty() ? "" : ": " + candidate.excluded);
 }
 
-RuleQuery query_of(const Arguments& arguments, const Settings& settings, const Request& request) {
+RuleQuery query_of(const ExplainArguments& arguments, const Settings& settings, const Request& request) {
   RuleQuery query{
       request.collective, arguments.ranks, arguments.ranks_per_node == 1, arguments.ranks_per_node == arguments.ranks,
       settings.topology,  request.bytes};
@@ -209,7 +209,7 @@ struct Explained {
 };
 
 /// What a file of decisions says of the request; null: nothing.
-const Outcome* decided_outcome(const Arguments& arguments, const Settings& settings, const Request& request,
+const Outcome* decided_outcome(const ExplainArguments& arguments, const Settings& settings, const Request& request,
                                const DecisionFile& decisions) {
   if (settings.choosing == Choosing::off) return nullptr;
   const Decisions* const of_kind = decisions.find(
@@ -232,7 +232,7 @@ Candidate with_price(const Candidate& chosen, const std::vector<Candidate>& cand
 }
 
 /// In the component's order: a parameter, a rule, what was measured, the model.
-Explained explained(const Arguments& arguments, const Settings& settings, const Rules& rules, Chooser& chooser,
+Explained explained(const ExplainArguments& arguments, const Settings& settings, const Rules& rules, Chooser& chooser,
                     const DecisionFile& decisions, const Request& request, const std::vector<Candidate>& candidates) {
   const auto told = [&](const Forced& choice, const std::string& source) {
     const Choice chosen = told_choice(choice, chooser, request);
@@ -286,16 +286,16 @@ std::string empty_chunks_text(Chunk chunks, std::size_t bytes) {
                      counted(bytes, "byte"));
 }
 
-void check(const Arguments& arguments) {
-  if (arguments.ranks < 1 || arguments.ranks > k_most_ranks)
-    throw Error(fmt::format("--ranks {}; expected 1..{}", arguments.ranks, k_most_ranks));
+void check(const ExplainArguments& arguments) {
+  if (arguments.ranks < 1 || arguments.ranks > k_most_explained_ranks)
+    throw Error(fmt::format("--ranks {}; expected 1..{}", arguments.ranks, k_most_explained_ranks));
   if (arguments.ranks_per_node < 1 || arguments.ranks_per_node > arguments.ranks)
     throw Error(fmt::format("--ranks-per-node {}; expected 1..{}", arguments.ranks_per_node, arguments.ranks));
   if (arguments.root < 0 || arguments.root >= arguments.ranks)
     throw Error(fmt::format("--root {}; expected 0..{}", arguments.root, arguments.ranks - 1));
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_explain(const ExplainArguments& arguments, const Session& session) {
   check(arguments);
   Request request;
   request.collective = call_argument(arguments.collective);
@@ -358,7 +358,7 @@ void run(const Arguments& arguments, const Session& session) {
 
 void add_explain(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "explain", "What coll/topo would run for a call, and why");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<ExplainArguments>();
   command->add_option("COLLECTIVE", arguments->collective, call_names(" "))->required();
   command->add_option("--ranks", arguments->ranks, "Ranks of the communicator")->required();
   command
@@ -380,7 +380,7 @@ void add_explain(CLI::App& app, Session& session) {
   command->add_flag("--floating", arguments->floating, "The order of the reduction shows in the bits of the result");
   command->add_option("--set", arguments->settings,
                       "A parameter of the component, NAME=VALUE (docs/open-mpi.md); repeatable");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_explain(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

@@ -32,7 +32,7 @@ GenerateKind kind_of(const std::string& algorithm) {
   throw Error(fmt::format("algorithm '{}' is unknown; expected one of:{}", algorithm, names));
 }
 
-void run(const GenerateArguments& arguments, Session& session) {
+void run_generate(const GenerateArguments& arguments, Session& session) {
   const GenerateKind kind = kind_of(arguments.algorithm);
   if (!arguments.demand.empty() && (arguments.algorithm != "mcf" || arguments.parametric || !arguments.from.empty()))
     throw Error(fmt::format("--demand: {}; expected mcf alone, without --parametric and --from",
@@ -145,7 +145,7 @@ void add_generate(CLI::App& app, Session& session) {
     algorithms += kind.algorithms();
   }
   command->footer(algorithms + "\nTopologies:\n" + topology_specs());
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_generate(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

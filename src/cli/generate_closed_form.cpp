@@ -121,7 +121,7 @@ void make_expanded(const Order& order, bool parametric, Generation& generation) 
     generation.write(schedule);
 }
 
-void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
+void run_closed_form(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Topology topology = generation.topology();
   const Order order = order_of(arguments, *algorithm_named(arguments.algorithm), topology);
@@ -152,7 +152,7 @@ std::string knowing(std::string_view option) {
   return names;
 }
 
-void add_options(CLI::App& command, GenerateArguments& arguments) {
+void add_closed_form_options(CLI::App& command, GenerateArguments& arguments) {
   command
       .add_flag(
           "--parametric", arguments.parametric,
@@ -182,7 +182,7 @@ GenerateKind closed_forms() {
             for (const Algorithm& algorithm : algorithms()) names.emplace_back(algorithm.name);
             return names;
           },
-          algorithm_lines, add_options, run};
+          algorithm_lines, add_closed_form_options, run_closed_form};
 }
 
 }  // namespace colltopo::cli

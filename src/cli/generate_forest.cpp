@@ -16,9 +16,9 @@ namespace colltopo::cli {
 
 namespace {
 
-constexpr std::string_view k_name = "forest";
+constexpr std::string_view k_forest = "forest";
 
-bool parse_number(std::string_view text, std::int64_t& value) {
+bool parse_whole(std::string_view text, std::int64_t& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc{} && end == text.data() + text.size();
 }
@@ -30,7 +30,7 @@ ForestOptions forest_options(const GenerateArguments& arguments) {
   options.optimum = arguments.trees == "optimum";
   options.root = arguments.root;
   if (arguments.trees.empty() || options.few || options.optimum) return options;
-  if (!parse_number(arguments.trees, options.trees) || options.trees < 1)
+  if (!parse_whole(arguments.trees, options.trees) || options.trees < 1)
     throw Error(fmt::format("--trees '{}'; expected a number of 1 or more, optimum or few", arguments.trees));
   return options;
 }
@@ -46,8 +46,8 @@ std::vector<bool> group_of(const std::string& list, const Topology& topology) {
     std::int64_t first = host, last = host;
     if (host == topology.hosts()) {
       const std::size_t dash = item.find('-');
-      const bool range = parse_number(item.substr(0, dash), first) &&
-                         parse_number(dash == std::string_view::npos ? item : item.substr(dash + 1), last);
+      const bool range = parse_whole(item.substr(0, dash), first) &&
+                         parse_whole(dash == std::string_view::npos ? item : item.substr(dash + 1), last);
       if (!range || first < 0 || last < first || last >= topology.hosts())
         throw Error(fmt::format("--hosts '{}': no host of {}; expected names, or numbers in 0..{} such as 0-3,6", item,
                                 topology.name(), topology.hosts() - 1));
@@ -102,7 +102,7 @@ void report_time(Report& report, const Topology& topology, Schedule& schedule, i
   schedule.bound = fmt::format("{} {:.8g} s per byte of a call, at least {:.8g}", name(collective), achieved, bound);
 }
 
-void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
+void run_forest(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Collective collective =
       arguments.collective.empty() ? Collective::allgather : collective_argument(arguments.collective);
@@ -142,7 +142,7 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   generation.end();
 }
 
-void add_options(CLI::App& command, GenerateArguments& arguments) {
+void add_forest_options(CLI::App& command, GenerateArguments& arguments) {
   const std::string group = "Trees";
   command
       .add_option("--trees", arguments.trees,
@@ -158,14 +158,14 @@ void add_options(CLI::App& command, GenerateArguments& arguments) {
 }  // namespace
 
 GenerateKind forests() {
-  return {[] { return std::vector<std::string>{std::string(k_name)}; },
+  return {[] { return std::vector<std::string>{std::string(k_forest)}; },
           [] {
             return fmt::format(
                 "  {:<20} trees that span all hosts, packed to the optimum (ForestColl)\n  {:<20}  allgather "
                 "reduce_scatter allreduce bcast reduce\n",
-                k_name, "");
+                k_forest, "");
           },
-          add_options, run};
+          add_forest_options, run_forest};
 }
 
 }  // namespace colltopo::cli

@@ -52,7 +52,7 @@ void make_schedule(Collective collective, const GenerateArguments& arguments, co
   generation.write(schedule);
 }
 
-void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
+void run_rings(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   const Collective collective =
       arguments.collective.empty() ? Collective::allgather : collective_argument(arguments.collective);
@@ -88,14 +88,14 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   generation.end();
 }
 
-std::string method_lines() {
+std::string ring_lines() {
   std::string lines;
   for (const RingMethod& method : ring_methods())
     lines += fmt::format("  {:<20} {}\n  {:<20}  allgather reduce_scatter allreduce\n", method.name, method.about, "");
   return lines;
 }
 
-void add_options(CLI::App& command, GenerateArguments& arguments) {
+void add_rings_options(CLI::App& command, GenerateArguments& arguments) {
   command.add_option("--tree", arguments.tree, "lr1, lr2, lr3: the spanning tree: bfs, dfs or random (see --seed)")
       ->capture_default_str()
       ->group("Rings");
@@ -109,7 +109,7 @@ GenerateKind rings() {
             for (const RingMethod& method : ring_methods()) names.emplace_back(method.name);
             return names;
           },
-          method_lines, add_options, run};
+          ring_lines, add_rings_options, run_rings};
 }
 
 }  // namespace colltopo::cli

@@ -97,7 +97,7 @@ void report_work(Report& report, const std::vector<std::uint64_t>& trees) {
     report.add("processes", trees.size(), fmt::format("{}, each grew {} shortest-path trees", trees.size(), each));
 }
 
-void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team) {
+void run_routed(const GenerateArguments& arguments, Session& session, ProcessTeam* team) {
   if (arguments.parametric) {
     if (team == nullptr || team->rank() == 0) generate_symmetric(arguments, session);
     if (team != nullptr) team->leave();
@@ -147,7 +147,7 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam* team
   finish(generation, std::move(schedule), topology, layers, figures);
 }
 
-std::string method_lines() {
+std::string routing_lines() {
   std::string lines;
   for (const RoutingMethod& method : routing_methods())
     lines += fmt::format("  {:<20} {}\n  {:<20}  alltoall\n", method.name, method.about, "");
@@ -162,7 +162,7 @@ GenerateKind routings() {
             for (const RoutingMethod& method : routing_methods()) names.emplace_back(method.name);
             return names;
           },
-          method_lines, add_flow_options, run,
+          routing_lines, add_flow_options, run_routed,
           [](const std::string& algorithm) { return routing_method_named(algorithm)->spreads; }};
 }
 

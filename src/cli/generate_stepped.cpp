@@ -9,15 +9,16 @@ namespace colltopo::cli {
 
 namespace {
 
-constexpr std::string_view k_name = "mcf-steps";
+constexpr std::string_view k_stepped = "mcf-steps";
 
-void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
+void run_stepped(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   Generation generation(arguments, session);
   if (!arguments.from.empty())
-    throw Error(fmt::format("--from {}: {} begins with no routes; expected another algorithm", arguments.from, k_name));
+    throw Error(
+        fmt::format("--from {}: {} begins with no routes; expected another algorithm", arguments.from, k_stepped));
   const FlowRequest request = flow_request(arguments, generation);
   const Topology topology = flow_topology(generation);
-  generation.progress.show(fmt::format("{} on {}", k_name, topology.name()));
+  generation.progress.show(fmt::format("{} on {}", k_stepped, topology.name()));
   const auto begin = std::chrono::steady_clock::now();
   const SteppedSynthesis synthesis = stepped_flow(topology, request.synthesis);
   FlowFigures figures;
@@ -29,20 +30,20 @@ void run(const GenerateArguments& arguments, Session& session, ProcessTeam*) {
   figures.chunk_loss = chunks.loss();
   generation.report.add("method", synthesis.method);
   generation.progress.show("lowering");
-  finish(generation, stepped_alltoall(std::string(k_name), topology, chunks), topology, layer_method_for(request, 0),
+  finish(generation, stepped_alltoall(std::string(k_stepped), topology, chunks), topology, layer_method_for(request, 0),
          figures);
 }
 
 }  // namespace
 
 GenerateKind stepped_flows() {
-  return {[] { return std::vector<std::string>{std::string(k_name)}; },
+  return {[] { return std::vector<std::string>{std::string(k_stepped)}; },
           [] {
             return fmt::format(
                 "  {:<20} data moves from host to host in steps, to the least time (tsMCF)\n  {:<20}  alltoall\n",
-                k_name, "");
+                k_stepped, "");
           },
-          [](CLI::App&, GenerateArguments&) {}, run};
+          [](CLI::App&, GenerateArguments&) {}, run_stepped};
 }
 
 }  // namespace colltopo::cli

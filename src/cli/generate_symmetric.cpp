@@ -22,7 +22,7 @@ Symmetry symmetry_for(const Topology& topology) {
   return symmetry;
 }
 
-void report_shape(Report& report, const SymmetricSchedule& schedule, const Topology& topology) {
+void report_symmetric_shape(Report& report, const SymmetricSchedule& schedule, const Topology& topology) {
   report.add("name", schedule.name)
       .add("collective", std::string(name(schedule.shape.collective)))
       .add("ranks", schedule.shape.ranks)
@@ -68,7 +68,7 @@ void generate_symmetric(const GenerateArguments& arguments, Session& session) {
     verdict = verify_symmetric_on(schedule, topology, Fabric::lossy);
     cycles = verdict.violations.empty();
   }
-  report_shape(generation.report, schedule, topology);
+  report_symmetric_shape(generation.report, schedule, topology);
   generation.report.add("chunk_loss", figures.chunk_loss, fmt::format("{:.3f}%", 100 * figures.chunk_loss))
       .add("routes", verdict.routes)
       .add("layers", verdict.layers,

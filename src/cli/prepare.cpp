@@ -22,11 +22,11 @@ namespace colltopo::cli {
 
 namespace {
 
-constexpr Rank k_most_ranks = 2048;  // more are not expanded, so not proved
+constexpr Rank k_most_proved_ranks = 2048;  // more are not expanded, so not proved
 constexpr double k_most_per_host = 4096;
 constexpr const char* k_sizes = "8,32,128,512,2K,8K,32K,128K,512K,2M,8M,32M";
 
-struct Arguments {
+struct PrepareArguments {
   std::string topology;
   std::string folder;
   std::string hosts;  // file
@@ -52,7 +52,7 @@ std::vector<Collective> collectives_of(const std::string& list) {
   return all;
 }
 
-prepare::Ground ground_of(const Arguments& arguments) {
+prepare::Ground ground_of(const PrepareArguments& arguments) {
   Topology machine = topology_argument(arguments.topology, arguments.without);
   std::vector<int> ranks_on(static_cast<std::size_t>(machine.hosts()), arguments.ranks_per_host);
   if (!arguments.hosts.empty()) {
@@ -64,9 +64,9 @@ prepare::Ground ground_of(const Arguments& arguments) {
   prepare::Ground ground = prepare::ground_on(std::move(machine), std::move(ranks_on), prices);
   if (ground.ranks() < 2)
     throw Error(fmt::format("{}: {}; expected at least 2", ground.network.name(), counted(1, "rank")));
-  if (ground.ranks() > k_most_ranks)
+  if (ground.ranks() > k_most_proved_ranks)
     throw Error(fmt::format("{}: {} ranks; expected at most {}, of which all programs are proved",
-                            ground.network.name(), ground.ranks(), k_most_ranks));
+                            ground.network.name(), ground.ranks(), k_most_proved_ranks));
   expect_connected(ground.network);
   return ground;
 }
@@ -88,7 +88,7 @@ struct Run {
   prepare::Forests forests;
 };
 
-void plan_one(Run& run, Collective collective, const Arguments& arguments, const std::vector<std::size_t>& sizes,
+void plan_one(Run& run, Collective collective, const PrepareArguments& arguments, const std::vector<std::size_t>& sizes,
               const Earlier& earlier, const prepare::Say& say) {
   const prepare::Ground& ground = run.prepared.ground;
   prepare::CollectivePlan plan;
@@ -129,7 +129,7 @@ void print_plans(const prepare::Prepared& prepared) {
                              interval_lines(plan.as_is, "as it is"), interval_lines(plan.with_tables, "with tables"));
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_prepare(const PrepareArguments& arguments, const Session& session) {
   const auto start = std::chrono::steady_clock::now();
   Progress progress(session);
   const prepare::Say say = [&](const std::string& line) { progress.show(line); };
@@ -172,7 +172,7 @@ void run(const Arguments& arguments, const Session& session) {
 
 void add_prepare(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "prepare", "A folder of schedules, rules and tables for a network");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<PrepareArguments>();
   command->add_option("TOPO", arguments->topology, "A topology file or a spec such as torus:4x4")->required();
   command->add_option("-o,--output", arguments->folder, "Folder to write; what is there is used and replaced")
       ->required();
@@ -205,7 +205,7 @@ void add_prepare(CLI::App& app, Session& session) {
     for (const CLI::Option* const option : command->parse_order())
       arguments->command += (option->get_positional() ? "" : " " + option->get_name(false, false)) + " " +
                             fmt::format("{}", fmt::join(option->results(), " "));
-    run(*arguments, session);
+    run_prepare(*arguments, session);
   });
 }
 

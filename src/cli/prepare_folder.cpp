@@ -38,7 +38,7 @@ void replace_file(const std::string& path, const std::string& contents) {
 }
 
 template <typename Write>
-std::string text_of(const Write& write) {
+std::string text_by(const Write& write) {
   std::ostringstream out;
   write(out);
   return std::move(out).str();
@@ -105,11 +105,11 @@ void write_tables(const prepare::Prepared& prepared, const std::string& folder, 
   Schedule routes;
   const ForwardingTables tables = tables_of(prepared, &routes);
   if (tables.entries() <= k_most_json_entries) {
-    replace_file(json, text_of([&](std::ostream& out) { write_json_routes(out, routes, network, tables); }));
+    replace_file(json, text_by([&](std::ostream& out) { write_json_routes(out, routes, network, tables); }));
     written.json_tables = true;
   }
   if (tables.entries() > k_most_linux_entries || !prepared.ground.one_per_host()) return;
-  replace_file(script, text_of([&](std::ostream& out) { write_linux_routes(out, routes, network, tables, {}); }));
+  replace_file(script, text_by([&](std::ostream& out) { write_linux_routes(out, routes, network, tables, {}); }));
   written.linux_tables = true;
 }
 
@@ -173,14 +173,14 @@ WrittenFolder write_folder(const prepare::Prepared& prepared, const std::string&
   };
   WrittenFolder written;
   const prepare::Ground& ground = prepared.ground;
-  write(k_topology, text_of([&](std::ostream& out) { write_topology(out, ground.machine); }));
+  write(k_topology, text_by([&](std::ostream& out) { write_topology(out, ground.machine); }));
   std::string network_file = k_topology;
   if (!ground.one_per_host()) {
     network_file = "network-of-ranks.json";
-    write(network_file, text_of([&](std::ostream& out) { write_topology(out, ground.network); }));
+    write(network_file, text_by([&](std::ostream& out) { write_topology(out, ground.network); }));
   }
   for (const prepare::FiledSchedule& filed : prepared.files)
-    write(filed.file, text_of([&](std::ostream& out) { write_schedule(out, filed.schedule); }));
+    write(filed.file, text_by([&](std::ostream& out) { write_schedule(out, filed.schedule); }));
   say("writing tables");
   write_tables(prepared, folder, written);
   const prepare::FiledSchedule* const routes = flow_of(prepared);

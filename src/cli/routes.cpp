@@ -19,7 +19,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct RoutesArguments {
   std::string file;
   std::string on;
   std::string form = "linux";
@@ -28,8 +28,8 @@ struct Arguments {
   LinuxNames names;
 };
 
-std::string text_of(const Arguments& arguments, const Schedule& schedule, const Topology& topology,
-                    const ForwardingTables& tables) {
+std::string routes_text(const RoutesArguments& arguments, const Schedule& schedule, const Topology& topology,
+                        const ForwardingTables& tables) {
   std::ostringstream out;
   if (arguments.form == "linux")
     write_linux_routes(out, schedule, topology, tables, arguments.names);
@@ -59,8 +59,8 @@ NodeId host_named(const Topology& topology, const std::string& name) {
   throw Error(fmt::format("--host {}: {} has no host of this name", name, topology.name()));
 }
 
-void write_routes_of(NodeId host, std::span<const Route> routes, const Topology& topology, const Arguments& arguments,
-                     Session& session) {
+void write_routes_of(NodeId host, std::span<const Route> routes, const Topology& topology,
+                     const RoutesArguments& arguments, Session& session) {
   write_output(arguments.output, json_text(routes_json(routes, topology, host)) + "\n", session);
   if (arguments.output == "-") return;
   Report()
@@ -78,7 +78,7 @@ bool is_wrong(const std::vector<Violation>& violations, const std::string& file,
   return !violations.empty();
 }
 
-void run_for_host_in_sections(const Arguments& arguments, Session& session) {
+void run_for_host_in_sections(const RoutesArguments& arguments, Session& session) {
   ScheduleFile file(arguments.file);
   const SectionedSchedule schedule = *file.sections();
   const Topology topology = topology_of_schedule(schedule.facts, arguments.on);
@@ -89,7 +89,7 @@ void run_for_host_in_sections(const Arguments& arguments, Session& session) {
 }
 
 /// A symmetric schedule is not written out whole for this.
-void run_for_host(const Arguments& arguments, Session& session) {
+void run_for_host(const RoutesArguments& arguments, Session& session) {
   if (arguments.file != "-" && is_in_sections(arguments.file)) return run_for_host_in_sections(arguments, session);
   const std::string contents = file_contents(arguments.file), file = input_name(arguments.file);
   const auto symmetric = symmetric_in(contents, file);
@@ -109,7 +109,7 @@ void run_for_host(const Arguments& arguments, Session& session) {
   write_routes_of(host, routes, topology, arguments, session);
 }
 
-void run(const Arguments& arguments, Session& session) {
+void run_routes(const RoutesArguments& arguments, Session& session) {
   if (!arguments.host.empty()) return run_for_host(arguments, session);
   Progress progress(session);
   const Schedule schedule = schedule_argument(arguments.file, "", arguments.on);
@@ -136,7 +136,7 @@ void run(const Arguments& arguments, Session& session) {
                                                    "`colltopo generate` gives lanes that need none",
                                                    tables.exceptions.size()))
       .add("verified", true, "every lane follows its route, every plane reaches every host, no loops");
-  write_output(arguments.output, text_of(arguments, schedule, topology, tables), session);
+  write_output(arguments.output, routes_text(arguments, schedule, topology, tables), session);
   if (arguments.output != "-") report.add("file", arguments.output);
   report.print(session, arguments.output);
 }
@@ -145,7 +145,7 @@ void run(const Arguments& arguments, Session& session) {
 
 void add_routes(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "routes", "The routes of a schedule as tables of a network");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RoutesArguments>();
   command->add_option("FILE", arguments->file, "A schedule file with routes, or -")->required();
   command->add_option("--on", arguments->on, "The topology, where the file does not say how to get it");
   command->add_option("--for", arguments->form, "linux: a shell script of ip commands; json: tables and paths")
@@ -160,7 +160,7 @@ void add_routes(CLI::App& app, Session& session) {
   command->footer(
       "Lane k of the schedule is plane k: one table per destination, in every node. Exit status 1 when the\n"
       "tables would not do what the routes say.");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_routes(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

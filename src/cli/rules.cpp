@@ -13,7 +13,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct RulesArguments {
   std::vector<std::string> inputs;
   std::string form;  // --for; empty: the inputs are rules
   std::string output = "-";
@@ -21,7 +21,7 @@ struct Arguments {
 
 std::string up_to(std::size_t number, std::size_t any) { return number == any ? "" : fmt::format("{}", number); }
 
-nlohmann::ordered_json json_of(const std::vector<tuning::Rule>& rules) {
+nlohmann::ordered_json rules_json(const std::vector<tuning::Rule>& rules) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const tuning::Rule& rule : rules) {
     nlohmann::ordered_json one = {{"collective", std::string(name(rule.collective))},
@@ -37,7 +37,7 @@ nlohmann::ordered_json json_of(const std::vector<tuning::Rule>& rules) {
   return list;
 }
 
-void show(const Arguments& arguments, const Session& session) {
+void show(const RulesArguments& arguments, const Session& session) {
   if (arguments.inputs.size() != 1)
     throw Error(fmt::format("{} inputs without --for; expected one file of rules, or --for with measurements",
                             arguments.inputs.size()));
@@ -45,7 +45,7 @@ void show(const Arguments& arguments, const Session& session) {
   const tuning::ReadRules read = tuning::read_rules(file_contents(path), input_name(path));
   Report report;
   report.add("for", std::string(tuning::name(read.dialect)))
-      .add("rules", json_of(read.rules), fmt::format("{}", read.rules.size()))
+      .add("rules", rules_json(read.rules), fmt::format("{}", read.rules.size()))
       .print(session);
   if (session.json) return;
   std::cout << fmt::format("\n{:<15} {:>15} {:>27}  {}\n", "collective", "ranks", "bytes in all", "algorithm");
@@ -64,7 +64,7 @@ std::vector<tuning::Measured> measured(const std::string& input, tuning::Dialect
   return tuning::measured_in(file_contents(path), input_name(path), native, dialect);
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_rules(const RulesArguments& arguments, const Session& session) {
   if (arguments.form.empty()) return show(arguments, session);
   const tuning::Dialect dialect = *tuning::dialect_named(arguments.form);
   std::vector<tuning::Measured> all;
@@ -78,7 +78,7 @@ void run(const Arguments& arguments, const Session& session) {
   Report report;
   report.add("for", arguments.form)
       .add("measurements", all.size())
-      .add("rules", json_of(rules), fmt::format("{}", rules.size()));
+      .add("rules", rules_json(rules), fmt::format("{}", rules.size()));
   if (arguments.output != "-") report.add("file", arguments.output);
   report.print(session, arguments.output);
 }
@@ -87,7 +87,7 @@ void run(const Arguments& arguments, const Session& session) {
 
 void add_rules(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "rules", "What was measured, as rules for Open MPI's tuned or for UCC");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<RulesArguments>();
   command
       ->add_option("FILE", arguments->inputs,
                    "What colltopo-bench --json wrote, or explain --json; NAME=FILE: its rows `native` ran the "
@@ -99,7 +99,7 @@ void add_rules(CLI::App& app, Session& session) {
   command->footer(
       "For tuned:  mpirun --mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_dynamic_rules_filename FILE ...\n"
       "For UCC: the line is an environment variable.");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_rules(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

@@ -22,7 +22,7 @@ namespace {
 constexpr Rank k_most_hosts = 16384;
 constexpr Rank k_most_hosts_fair = 1024;
 
-struct Arguments {
+struct SimulateArguments {
   std::string subject;  // a file, or an algorithm with options
   std::string format;
   std::string topology;
@@ -39,7 +39,7 @@ struct Loaded {
   std::shared_ptr<const Schedule> schedule;  // of a file; null: a closed form
 };
 
-Loaded closed_form(const Arguments& arguments, const Topology& topology) {
+Loaded closed_form(const SimulateArguments& arguments, const Topology& topology) {
   const std::string name = arguments.subject.substr(0, arguments.subject.find(':'));
   const Algorithm* const algorithm = algorithm_named(name);
   if (algorithm == nullptr)
@@ -66,7 +66,7 @@ Loaded closed_form(const Arguments& arguments, const Topology& topology) {
           nullptr};
 }
 
-Loaded loaded(const Arguments& arguments, const Topology& topology) {
+Loaded loaded(const SimulateArguments& arguments, const Topology& topology) {
   std::error_code ignored;
   if (arguments.subject != "-" && !std::filesystem::exists(arguments.subject, ignored))
     return closed_form(arguments, topology);
@@ -76,7 +76,7 @@ Loaded loaded(const Arguments& arguments, const Topology& topology) {
           schedule};
 }
 
-simulation::Result simulated(const Loaded& loaded, const Topology& topology, const Arguments& arguments,
+simulation::Result simulated(const Loaded& loaded, const Topology& topology, const SimulateArguments& arguments,
                              Progress& progress) {
   // Routes are those of a whole file, which is at hand anyway.
   if (loaded.schedule != nullptr && !loaded.schedule->routes.empty()) {
@@ -91,7 +91,7 @@ simulation::Result simulated(const Loaded& loaded, const Topology& topology, con
   });
 }
 
-void print_steps(const Cost& cost, const Topology& topology) {
+void print_simulated_steps(const Cost& cost, const Topology& topology) {
   std::cout << "\nstep  messages  of a rank  on a link       latency         load\n";
   for (const StepCost& step : cost.steps)
     std::cout << fmt::format(
@@ -120,7 +120,7 @@ Totals totals_of(const Cost& cost) {
   return totals;
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_simulate(const SimulateArguments& arguments, const Session& session) {
   const auto start = std::chrono::steady_clock::now();
   double overhead_s = 0;
   if (!parse_latency(arguments.overhead, overhead_s) || overhead_s < 0)
@@ -191,14 +191,14 @@ void run(const Arguments& arguments, const Session& session) {
   report.print(session);
   if (session.json) return;
   std::cout << table;
-  if (arguments.steps) print_steps(result.cost, topology);
+  if (arguments.steps) print_simulated_steps(result.cost, topology);
 }
 
 }  // namespace
 
 void add_simulate(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "simulate", "Steps and links of a schedule on up to 16384 hosts");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<SimulateArguments>();
   command->add_option("SCHEDULE", arguments->subject, "A schedule file, - or a closed form such as swing:multiport=1")
       ->required();
   add_schedule_format(*command, arguments->format);
@@ -217,7 +217,7 @@ void add_simulate(CLI::App& app, Session& session) {
   command->footer(
       "Steps follow each other; in each the longest path's latency passes, then the busiest link carries its load.\n"
       "Programs are read one at a time; on grids whose ranks do alike, only those of a few ranks.");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_simulate(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

@@ -15,7 +15,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct TopologyArguments {
   std::string topology;
   std::vector<Breakage> without;
   std::string format;
@@ -39,13 +39,13 @@ bool has_one_way_links(const Topology& topology) {
 }
 
 /// "yes: all hosts are alike", "no: 3 kinds of links".
-std::string kinds(int orbits, std::string_view noun) {
+std::string kinds_text(int orbits, std::string_view noun) {
   return orbits == 1 ? fmt::format("yes: all {} are alike", noun) : fmt::format("no: {} kinds of {}", orbits, noun);
 }
 
 void add_symmetry(Report& report, const Orbits& orbits) {
-  report.add("vertex_transitive", orbits.host_orbits <= 1, kinds(orbits.host_orbits, "hosts"))
-      .add("link_transitive", orbits.link_orbits <= 1, kinds(orbits.link_orbits, "links"))
+  report.add("vertex_transitive", orbits.host_orbits <= 1, kinds_text(orbits.host_orbits, "hosts"))
+      .add("link_transitive", orbits.link_orbits <= 1, kinds_text(orbits.link_orbits, "links"))
       .add_hidden("host_orbits", orbits.host_orbits)
       .add_hidden("link_orbits", orbits.link_orbits)
       .add("automorphisms", orbits.log10_group_size,
@@ -61,7 +61,7 @@ void add_theorem_1(Report& report, const Topology& topology, const TopologyFacts
              fmt::format("{:.6g} or more: 1/F of an all-to-all (Basu et al., Theorem 1)", time));
 }
 
-void run(const Arguments& arguments, const Session& session) {
+void run_topology(const TopologyArguments& arguments, const Session& session) {
   const Topology topology = topology_argument(arguments.topology, arguments.without, arguments.format);
   if (!arguments.to.empty() && arguments.output.empty()) throw Error("--to needs -o: the file to write, or -");
   if (!arguments.output.empty()) {
@@ -114,7 +114,7 @@ void run(const Arguments& arguments, const Session& session) {
 
 void add_topology(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "topology", "Facts of a topology, or its file");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TopologyArguments>();
   command->add_option("TOPO", arguments->topology, "A topology file, - or a spec such as torus:4x4")->required();
   add_without(*command, arguments->without);
   command->add_option("--format", arguments->format,
@@ -124,7 +124,7 @@ void add_topology(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"json", "graphml", "dot", "edges"}));
   command->footer("Specs:\n" + topology_specs() + "  switches:FILE          a file in one of the formats below\n" +
                   "File formats and their options:\n" + topology_formats());
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_topology(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

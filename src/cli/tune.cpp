@@ -15,11 +15,11 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct TuneArguments {
   std::string output, seconds;
 };
 
-void run(const Arguments& arguments, const Session& session) {
+void run_tune(const TuneArguments& arguments, const Session& session) {
   std::error_code ignored;
   const auto probe = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "colltopo-probe";
   std::vector<std::string> words = {probe.string()};
@@ -40,11 +40,11 @@ void add_tune(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(
       app, session, "tune",
       "Under mpirun: measures the model's constants and algorithms on the hosts of the job (colltopo-probe)");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<TuneArguments>();
   command->add_option("-o,--output", arguments->output, "File to add them to; by default one that jobs find");
   command->add_option("--seconds", arguments->seconds,
                       "For measuring algorithms, after the constants; 0: constants only");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_tune(*arguments, session); });
 }
 
 }  // namespace colltopo::cli

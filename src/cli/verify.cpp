@@ -20,7 +20,7 @@ namespace colltopo::cli {
 
 namespace {
 
-struct Arguments {
+struct VerifyArguments {
   std::string file;
   std::string format;
   std::string on;
@@ -47,7 +47,7 @@ void check_tables(const std::string& file, const Schedule& schedule, const Topol
         tables.entries(), counted(static_cast<std::size_t>(tables.planes()), "plane"));
 }
 
-void run(const Arguments& arguments, Session& session) {
+void run_verify(const VerifyArguments& arguments, Session& session) {
   if (arguments.file != "-" && arguments.routes.empty() && is_in_sections(arguments.file))
     return verify_sections_file(arguments.file, arguments.on, arguments.lossy, session);
   const std::string contents = file_contents(arguments.file);
@@ -80,7 +80,7 @@ void run(const Arguments& arguments, Session& session) {
 
 void add_verify(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "verify", "Prove that a schedule is right");
-  const auto arguments = std::make_shared<Arguments>();
+  const auto arguments = std::make_shared<VerifyArguments>();
   command->add_option("FILE", arguments->file, "A schedule file, or -")->required();
   add_schedule_format(*command, arguments->format);
   command->add_option("--on", arguments->on, "Also prove that it fits this topology: hosts, paths, routes, layers");
@@ -88,7 +88,7 @@ void add_verify(CLI::App& app, Session& session) {
                       "Also prove that these tables (colltopo routes --for json) send every lane along its route");
   command->add_flag("--lossy", arguments->lossy, "The network drops packets: cycles within layers do no harm");
   command->footer("Exit status 1 when it is wrong; each violation is a line with its rank and op.");
-  command->callback([arguments, &session] { run(*arguments, session); });
+  command->callback([arguments, &session] { run_verify(*arguments, session); });
 }
 
 }  // namespace colltopo::cli
