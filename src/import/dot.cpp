@@ -174,9 +174,9 @@ class DotFile {
   std::vector<int> sides_;
 };
 
-Topology read(const Source& source) { return DotFile(source).read(); }
+Topology read_dot(const Source& source) { return DotFile(source).read(); }
 
-bool recognises(std::string_view contents) {
+bool is_dot(std::string_view contents) {
   std::string_view line = first_line(contents, "//");
   while (line.starts_with('#') || line.starts_with("/*")) {
     const std::string_view end = line[0] == '#' ? "\n" : "*/";
@@ -190,7 +190,7 @@ bool recognises(std::string_view contents) {
   return word == "strict" || word == "graph" || word == "digraph";
 }
 
-std::string written(const std::string& text) {
+std::string dot_name(const std::string& text) {
   std::string result = "\"";
   for (const char letter : text) {
     if (letter == '"' || letter == '\\') result += '\\';
@@ -199,20 +199,20 @@ std::string written(const std::string& text) {
   return result + '"';
 }
 
-std::string write(const Topology& topology) {
+std::string write_dot(const Topology& topology) {
   const std::span<const Link> links = topology.links();
-  std::string text = fmt::format("digraph {} {{\n", written(topology.name()));
+  std::string text = fmt::format("digraph {} {{\n", dot_name(topology.name()));
   if (!topology.sides().empty())
     text += fmt::format("  graph [sides=\"{}\", wraps={}];\n", fmt::join(topology.sides(), "x"), topology.wraps());
   for (NodeId node = 0; node < topology.nodes(); ++node)
-    text += fmt::format("  {} [type={}];\n", written(topology.node_name(node)),
+    text += fmt::format("  {} [type={}];\n", dot_name(topology.node_name(node)),
                         topology.is_host(node) ? "host" : "switch, shape=box");
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Link& link = links[i];
     const bool cable = i + 1 < links.size() && is_other_direction(link, links[i + 1]);
     text +=
-        fmt::format("  {} -> {} [bandwidth=\"{}\", latency=\"{}\"{}];\n", written(topology.node_name(link.tail)),
-                    written(topology.node_name(link.head)), link.bandwidth, link.latency, cable ? ", dir=both" : "");
+        fmt::format("  {} -> {} [bandwidth=\"{}\", latency=\"{}\"{}];\n", dot_name(topology.node_name(link.tail)),
+                    dot_name(topology.node_name(link.head)), link.bandwidth, link.latency, cable ? ", dir=both" : "");
     if (cable) ++i;
   }
   return text + "}\n";
@@ -220,6 +220,6 @@ std::string write(const Topology& topology) {
 
 }  // namespace
 
-Format dot_format() { return {"dot", "Graphviz's DOT", "bandwidth=25Gbps latency=1us", recognises, read, write}; }
+Format dot_format() { return {"dot", "Graphviz's DOT", "bandwidth=25Gbps latency=1us", is_dot, read_dot, write_dot}; }
 
 }  // namespace colltopo::import

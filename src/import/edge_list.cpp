@@ -113,9 +113,9 @@ class EdgeList {
   double bandwidth_, latency_;
 };
 
-Topology read(const Source& source) { return EdgeList(source).read(); }
+Topology read_edges(const Source& source) { return EdgeList(source).read(); }
 
-bool recognises(std::string_view contents) {
+bool is_edges(std::string_view contents) {
   std::string_view line = first_line(contents);
   if (line.starts_with('"')) return true;
   int words = 0;
@@ -123,7 +123,7 @@ bool recognises(std::string_view contents) {
   return words >= 2 && words <= 5;
 }
 
-std::string written(const std::string& name) {
+std::string edges_name(const std::string& name) {
   const bool plain = !name.empty() && name != "host" && name != "switch" && name != "topology" && name != "grid" &&
                      name.find_first_of(" \t\r\n\f\v\"\\#") == std::string::npos;
   if (plain && name != "->" && name != "--") return name;
@@ -137,17 +137,17 @@ std::string written(const std::string& name) {
   return text + '"';
 }
 
-std::string write(const Topology& topology) {
-  std::string text = fmt::format("topology {}\n", written(topology.name()));
+std::string write_edges(const Topology& topology) {
+  std::string text = fmt::format("topology {}\n", edges_name(topology.name()));
   if (!topology.sides().empty())
     text += fmt::format("grid {} {}\n", fmt::join(topology.sides(), "x"), topology.wraps() ? "wraps" : "open");
   for (NodeId node = 0; node < topology.nodes(); ++node)
-    text += fmt::format("{} {}\n", topology.is_host(node) ? "host" : "switch", written(topology.node_name(node)));
+    text += fmt::format("{} {}\n", topology.is_host(node) ? "host" : "switch", edges_name(topology.node_name(node)));
   const std::span<const Link> links = topology.links();
   for (std::size_t i = 0; i < links.size(); ++i) {
     const bool cable = i + 1 < links.size() && is_other_direction(links[i], links[i + 1]);
-    text += fmt::format("{} {} {} {} {}\n", written(topology.node_name(links[i].tail)), cable ? "--" : "->",
-                        written(topology.node_name(links[i].head)), links[i].bandwidth, links[i].latency);
+    text += fmt::format("{} {} {} {} {}\n", edges_name(topology.node_name(links[i].tail)), cable ? "--" : "->",
+                        edges_name(topology.node_name(links[i].head)), links[i].bandwidth, links[i].latency);
     if (cable) ++i;
   }
   return text;
@@ -156,7 +156,8 @@ std::string write(const Topology& topology) {
 }  // namespace
 
 Format edges_format() {
-  return {"edges", "edge list: A B [BANDWIDTH [LATENCY]]", "bandwidth=25Gbps latency=1us", recognises, read, write};
+  return {"edges",    "edge list: A B [BANDWIDTH [LATENCY]]", "bandwidth=25Gbps latency=1us", is_edges, read_edges,
+          write_edges};
 }
 
 }  // namespace colltopo::import

@@ -122,9 +122,9 @@ class GraphmlFile {
   std::map<std::string, Network::Node> by_id_;
 };
 
-Topology read(const Source& source) { return GraphmlFile(source).read(); }
+Topology read_graphml(const Source& source) { return GraphmlFile(source).read(); }
 
-bool recognises(std::string_view contents) { return has_xml_root(contents, "graphml"); }
+bool is_graphml(std::string_view contents) { return has_xml_root(contents, "graphml"); }
 
 struct WrittenKey {
   const char *domain, *name, *type;
@@ -157,7 +157,7 @@ void add_edges(pugi::xml_node graph, const Topology& topology) {
   }
 }
 
-std::string write(const Topology& topology) {
+std::string write_graphml(const Topology& topology) {
   pugi::xml_document document;
   pugi::xml_node root = document.append_child("graphml");
   root.append_attribute("xmlns") = "http://graphml.graphdrawing.org/xmlns";
@@ -189,6 +189,8 @@ std::string write(const Topology& topology) {
 
 }  // namespace
 
-Format graphml_format() { return {"graphml", "GraphML", "bandwidth=25Gbps latency=1us", recognises, read, write}; }
+Format graphml_format() {
+  return {"graphml", "GraphML", "bandwidth=25Gbps latency=1us", is_graphml, read_graphml, write_graphml};
+}
 
 }  // namespace colltopo::import

@@ -90,9 +90,9 @@ class HwlocFile {
   std::map<std::string, int> count_;
 };
 
-Topology read(const Source& source) { return HwlocFile(source).read(); }
+Topology read_hwloc(const Source& source) { return HwlocFile(source).read(); }
 
-bool recognises(std::string_view contents) { return has_xml_root(contents, "topology"); }
+bool is_hwloc(std::string_view contents) { return has_xml_root(contents, "topology"); }
 
 }  // namespace
 
@@ -100,8 +100,8 @@ Format hwloc_format() {
   return {"hwloc",
           "hwloc's XML (lstopo --of xml): cores of one machine",
           "core=10GBps l3=40GBps numa=80GBps package=40GBps latency=100ns",
-          recognises,
-          read,
+          is_hwloc,
+          read_hwloc,
           nullptr};
 }
 

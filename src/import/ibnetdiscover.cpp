@@ -230,9 +230,9 @@ class Fabric {
   std::map<Port, PortLine> ports_;
 };
 
-Topology read(const Source& source) { return Fabric(source).read(); }
+Topology read_ibnetdiscover(const Source& source) { return Fabric(source).read(); }
 
-bool recognises(std::string_view contents) {
+bool is_ibnetdiscover(std::string_view contents) {
   const std::string_view line = first_line(contents);
   for (const std::string_view beginning :
        {"vendid=", "devid=", "Switch\t", "Switch ", "Ca\t", "Ca ", "Non-Chassis", "Chassis ", "ibwarn:"})
@@ -243,8 +243,9 @@ bool recognises(std::string_view contents) {
 }  // namespace
 
 Format ibnetdiscover_format() {
-  return {"ibnetdiscover", "what ibnetdiscover prints about an InfiniBand network", "latency=1us", recognises, read,
-          nullptr};
+  return {"ibnetdiscover",    "what ibnetdiscover prints about an InfiniBand network",
+          "latency=1us",      is_ibnetdiscover,
+          read_ibnetdiscover, nullptr};
 }
 
 }  // namespace colltopo::import

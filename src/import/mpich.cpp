@@ -17,7 +17,7 @@ namespace colltopo::import {
 
 namespace {
 
-constexpr std::string_view k_expected = "RANK: GROUP SWITCH PORT in whole numbers";
+constexpr std::string_view k_expected_line = "RANK: GROUP SWITCH PORT in whole numbers";
 
 struct Coordinates {
   std::int64_t rank = 0;
@@ -49,7 +49,7 @@ std::vector<Coordinates> coordinates_in(const Source& source) {
     each.line = lines.number();
     if (!parse(line, each)) {
       if (lines.number() == 1) continue;  // the header, which may be anything
-      throw source.error(each.line, fmt::format("{}; expected {}", in_quotes(line), k_expected));
+      throw source.error(each.line, fmt::format("{}; expected {}", in_quotes(line), k_expected_line));
     }
     if (dimensions == 0) dimensions = each.at.size();
     if (each.at.size() != dimensions || dimensions < 2)
@@ -61,7 +61,7 @@ std::vector<Coordinates> coordinates_in(const Source& source) {
       throw source.error(each.line, fmt::format("rank {} again; it is on line {} already and has one place", each.rank,
                                                 known->second.line));
   }
-  if (by_rank.empty()) throw source.error(lines.number(), fmt::format("no ranks; expected lines {}", k_expected));
+  if (by_rank.empty()) throw source.error(lines.number(), fmt::format("no ranks; expected lines {}", k_expected_line));
   std::vector<Coordinates> all;
   for (const auto& [rank, each] : by_rank) {
     if (rank != static_cast<std::int64_t>(all.size()))
@@ -78,7 +78,7 @@ std::string switch_name(const Coordinates& each, std::size_t levels) {
                                                           each.at.begin() + static_cast<std::ptrdiff_t>(levels), "."));
 }
 
-Topology read(const Source& source) {
+Topology read_mpich(const Source& source) {
   // What hangs below each switch, and where it was first seen.
   struct Below {
     std::vector<std::string> hosts, switches;
@@ -113,7 +113,7 @@ Topology read(const Source& source) {
   return tree.topology(source.file);
 }
 
-bool recognises(std::string_view contents) {
+bool is_mpich(std::string_view contents) {
   // The first line may be any header, so the second decides as well.
   TextLines lines(contents);
   std::string_view line;
@@ -130,7 +130,7 @@ bool recognises(std::string_view contents) {
 }  // namespace
 
 Format mpich_format() {
-  return {"mpich", "MPICH's coordinates (MPIR_CVAR_COORDINATES_FILE)", k_switch_tree_options, recognises, read,
+  return {"mpich", "MPICH's coordinates (MPIR_CVAR_COORDINATES_FILE)", k_switch_tree_options, is_mpich, read_mpich,
           nullptr};
 }
 

@@ -198,14 +198,14 @@ class NcclFile {
   bool any_gpu_ = false;
 };
 
-Topology read(const Source& source) { return NcclFile(source).read(); }
+Topology read_nccl(const Source& source) { return NcclFile(source).read(); }
 
-bool recognises(std::string_view contents) { return has_xml_root(contents, "system"); }
+bool is_nccl(std::string_view contents) { return has_xml_root(contents, "system"); }
 
 }  // namespace
 
 Format nccl_format() {
-  return {"nccl", "NCCL's topology XML (NCCL_TOPO_DUMP_FILE): GPUs of one machine", "latency=1us", recognises, read,
+  return {"nccl", "NCCL's topology XML (NCCL_TOPO_DUMP_FILE): GPUs of one machine", "latency=1us", is_nccl, read_nccl,
           nullptr};
 }
 

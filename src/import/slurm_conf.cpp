@@ -13,7 +13,7 @@ namespace colltopo::import {
 
 namespace {
 
-constexpr std::string_view k_expected =
+constexpr std::string_view k_expected_keys =
     "SwitchName=NAME with Nodes=LIST or Switches=LIST, or BlockName=NAME Nodes=LIST";
 
 /// The words of one line.
@@ -32,7 +32,7 @@ void set(std::string& field, std::string_view key, std::string_view value, const
 void take_setting(Statement& statement, std::string_view word, const Source& source, std::int64_t line) {
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos || equals + 1 == word.size())
-    throw source.error(line, fmt::format("{}; expected {}", in_quotes(word), k_expected));
+    throw source.error(line, fmt::format("{}; expected {}", in_quotes(word), k_expected_keys));
   const std::string key = lower_case(word.substr(0, equals));
   const std::string_view value = word.substr(equals + 1);
   if (key == "switchname") {
@@ -51,7 +51,8 @@ void take_setting(Statement& statement, std::string_view word, const Source& sou
       throw source.error(line, fmt::format("LinkSpeed={}; expected a number above 0, read as Gb/s", in_quotes(value)));
     statement.link_bandwidth = gigabits * 1e9 / 8;
   } else {
-    throw source.error(line, fmt::format("unknown key {}; expected {}", in_quotes(word.substr(0, equals)), k_expected));
+    throw source.error(line,
+                       fmt::format("unknown key {}; expected {}", in_quotes(word.substr(0, equals)), k_expected_keys));
   }
 }
 
@@ -65,14 +66,14 @@ Statement statement_in(std::string_view text, const Source& source, std::int64_t
                           statement.nodes.empty() && statement.switches.empty();
   if (only_sizes) return statement;
   if (!names_one)
-    throw source.error(line, fmt::format("names no switch and no block, or both; expected {}", k_expected));
+    throw source.error(line, fmt::format("names no switch and no block, or both; expected {}", k_expected_keys));
   if (statement.nodes.empty() && statement.switches.empty())
     throw source.error(line, fmt::format("{} has neither Nodes nor Switches; expected what hangs below it",
                                          in_quotes(statement.switch_name + statement.block_name)));
   return statement;
 }
 
-Topology read(const Source& source) {
+Topology read_slurm_conf(const Source& source) {
   SwitchTree tree(source);
   std::vector<std::string> blocks;
   std::int64_t block_line = 0;
@@ -99,7 +100,8 @@ Topology read(const Source& source) {
       block_line = number;
     }
   }
-  if (tree.empty()) throw source.error(lines.number(), fmt::format("no switch in the file; expected {}", k_expected));
+  if (tree.empty())
+    throw source.error(lines.number(), fmt::format("no switch in the file; expected {}", k_expected_keys));
   if (blocks.size() > 1) {
     tree.add_switch("blocks", 0, block_line);
     tree.add_switches(blocks);
@@ -107,7 +109,7 @@ Topology read(const Source& source) {
   return tree.topology(source.file);
 }
 
-bool recognises(std::string_view contents) {
+bool is_slurm_conf(std::string_view contents) {
   const std::string line = lower_case(first_line(contents));
   for (const char* key : {"switchname=", "blockname=", "blocksizes=", "linkspeed="})
     if (line.starts_with(key)) return true;
@@ -116,6 +118,8 @@ bool recognises(std::string_view contents) {
 
 }  // namespace
 
-Format slurm_format() { return {"slurm", "Slurm's topology.conf", k_switch_tree_options, recognises, read, nullptr}; }
+Format slurm_format() {
+  return {"slurm", "Slurm's topology.conf", k_switch_tree_options, is_slurm_conf, read_slurm_conf, nullptr};
+}
 
 }  // namespace colltopo::import

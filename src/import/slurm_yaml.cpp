@@ -91,7 +91,7 @@ class SlurmYaml {
   std::string name_;
 };
 
-Topology read(const Source& source) {
+Topology read_slurm_yaml(const Source& source) {
   try {
     return SlurmYaml(source).read();
   } catch (const YAML::Exception& error) {
@@ -99,7 +99,7 @@ Topology read(const Source& source) {
   }
 }
 
-bool recognises(std::string_view contents) {
+bool is_slurm_yaml(std::string_view contents) {
   const std::string_view line = first_line(contents);
   return line.starts_with("- topology:") || line == "---";
 }
@@ -107,7 +107,7 @@ bool recognises(std::string_view contents) {
 }  // namespace
 
 Format slurm_yaml_format() {
-  return {"slurm-yaml", "Slurm's topology.yaml", k_switch_tree_options, recognises, read, nullptr};
+  return {"slurm-yaml", "Slurm's topology.yaml", k_switch_tree_options, is_slurm_yaml, read_slurm_yaml, nullptr};
 }
 
 }  // namespace colltopo::import
