@@ -14,11 +14,6 @@ namespace {
 
 constexpr double k_slice_s = 100e-6;
 
-double slowest(double seconds, MPI_Comm control) {
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, control);
-  return seconds;
-}
-
 void compute_until(double time, Computing computing) {
   if (computing == Computing::sleep) {
     const double left = time - MPI_Wtime();

@@ -23,11 +23,6 @@ double block_s(const std::function<void()>& call, long calls, double pause_s, MP
   return (MPI_Wtime() - begin) / static_cast<double>(calls);
 }
 
-double slowest(double seconds, MPI_Comm control) {
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, control);
-  return seconds;
-}
-
 // Decided from a maximum over ranks: all ranks must make the same number of calls.
 Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control) {
   double call_s = 0;
@@ -47,6 +42,11 @@ Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort
 }
 
 }  // namespace
+
+double slowest(double seconds, MPI_Comm control) {
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, control);
+  return seconds;
+}
 
 Quantiles quantiles(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());

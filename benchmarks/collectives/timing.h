@@ -44,6 +44,9 @@ struct Measured {
   Pace pace;
 };
 
+/// The seconds of the rank that has most. Collective.
+double slowest(double seconds, MPI_Comm control);
+
 /// Runs every call in turn; `control` is a communicator of the same ranks that none of them uses. Collective.
 Measured measure(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control);
 

@@ -14,6 +14,7 @@
 
 namespace {
 
+using namespace colltopo;
 using namespace colltopo::bench;
 
 /// Allreduces of 1 to `most` doubles in turn.
