@@ -82,7 +82,7 @@ void mca_coll_topo_find_device(void)
 }
 
 /* From the lowest byte of `count` elements to the highest, whichever way they go. */
-static void mca_coll_topo_measure(mca_coll_topo_buffer_t *buffer)
+static void mca_coll_topo_measure_buffer(mca_coll_topo_buffer_t *buffer)
 {
     const opal_datatype_t *layout = &buffer->dtype->super;
     const ptrdiff_t last = (layout->ub - layout->lb) * (ptrdiff_t) (buffer->count - 1);
@@ -97,7 +97,7 @@ bool mca_coll_topo_is_on_device(mca_coll_topo_buffer_t *buffer)
     if (0 == buffer->count || MPI_IN_PLACE == buffer->user || 0 == buffer->dtype->super.size) {
         return false;
     }
-    mca_coll_topo_measure(buffer);
+    mca_coll_topo_measure_buffer(buffer);
     return mca_coll_topo_the_device.holds(buffer->first);
 }
 

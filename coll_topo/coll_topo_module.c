@@ -179,8 +179,8 @@ static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator
 }
 
 /* The communicator's info key coll_topo_NAME before the MCA variable of the same name. */
-static void mca_coll_topo_apply(mca_coll_topo_module_t *module, const colltopo_setting *setting, const char *variable,
-                                bool has_info)
+static void mca_coll_topo_apply_setting(mca_coll_topo_module_t *module, const colltopo_setting *setting,
+                                        const char *variable, bool has_info)
 {
     char key[OPAL_MAX_INFO_KEY + 1], from_info[OPAL_MAX_INFO_VAL + 1];
     const char *value = NULL == variable ? "" : variable;
@@ -220,7 +220,7 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
     module->passed_on = colltopo_passed_on_count(module->collectives);
     const bool has_info = mca_coll_topo_has_info(module->comm, "coll_topo_");
     for (int i = 0; NULL != settings[i].name; ++i) {
-        mca_coll_topo_apply(module, &settings[i], mca_coll_topo_component.settings[i], has_info);
+        mca_coll_topo_apply_setting(module, &settings[i], mca_coll_topo_component.settings[i], has_info);
     }
     module->serving = true;
     if (0 == module->rank && 0 < module->verbose) {
