@@ -11,6 +11,10 @@ namespace colltopo {
 class Arena {
  public:
   static constexpr std::size_t k_alignment = 64;
+  /// As many bytes, up to where the next area may begin.
+  static constexpr std::size_t aligned(std::size_t bytes) {
+    return (bytes + k_alignment - 1) / k_alignment * k_alignment;
+  }
   /// What is kept while nobody needs it.
   static constexpr std::size_t k_most_idle_bytes = std::size_t{4} << 20;
 

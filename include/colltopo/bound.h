@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "colltopo/arena.h"
 #include "colltopo/layout.h"
 #include "colltopo/plan.h"
 
@@ -137,7 +138,7 @@ class Frame {
 
 class Bound {
  public:
-  static constexpr std::size_t k_alignment = 64;  // bytes, of scratch areas and staged messages
+  static constexpr std::size_t k_alignment = Arena::k_alignment;  // bytes, of scratch areas and staged messages
 
   Bound(std::shared_ptr<const Plan> plan, const Binding& binding);
   /// By a frame in chunks that suits it: in time of the line alone.

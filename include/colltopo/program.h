@@ -32,6 +32,7 @@ using Runs = std::vector<Run>;
 
 enum class Action : std::uint8_t { send, recv, copy, reduce };
 std::string_view name(Action action);
+constexpr bool is_message(Action action) { return action == Action::send || action == Action::recv; }
 
 /// send reads source; recv writes target; copy sets target = source; reduce sets target = source (op) target, as
 /// MPI_Reduce_local does.

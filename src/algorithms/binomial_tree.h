@@ -18,6 +18,7 @@ class BinomialTree {
   /// Places in the subtree of a place.
   Rank subtree(Rank place) const { return place == 0 ? count_ : std::min(place & -place, count_ - place); }
   Step steps() const { return steps_; }
+  static Step steps_of(Rank count) { return BinomialTree(count, 0).steps(); }
 
   /// Calls receive(step, parent) once unless this is the root, then send(step, child) for every child.
   template <typename Receive, typename Send>

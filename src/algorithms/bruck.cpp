@@ -9,13 +9,13 @@
 #include <limits>
 #include <set>
 
+#include "base/index.h"
+
 namespace colltopo {
 
 namespace {
 
 constexpr std::int32_t k_never = std::numeric_limits<std::int32_t>::max();
-
-std::size_t index(Rank i) { return static_cast<std::size_t>(i); }
 
 // Puts a round's distances in the order of the message. `hops[d]` counts the hops of bundle d before the round,
 // `first_round[bank][d]` is the round in which it came to the bank first.

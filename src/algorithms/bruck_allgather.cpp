@@ -22,7 +22,7 @@ namespace {
 
 // Calls visit(distance, blocks) for every round.
 template <typename Visit>
-void each_round(Rank ranks, int radix, Visit visit) {
+void each_distance(Rank ranks, int radix, Visit visit) {
   for (std::int64_t held = 1; held < ranks; held *= radix) {
     for (std::int64_t distance = held; distance < ranks && distance < held * radix; distance += held) {
       visit(static_cast<Rank>(distance), static_cast<Rank>(std::min(held, ranks - distance)));
@@ -30,7 +30,7 @@ void each_round(Rank ranks, int radix, Visit visit) {
   }
 }
 
-int radix_of(const Shape& shape, const AlgorithmOptions& options) {
+int allgather_radix(const Shape& shape, const AlgorithmOptions& options) {
   return options.values.find("radix") ? fitted_radix(options.values, "radix", shape.ranks) : 2;
 }
 
@@ -48,7 +48,7 @@ Program bruck_allgather(const Shape& shape, Rank rank, int radix) {
   ProgramBuilder program(shape, rank);
   program.copy({{Buffer::input, 0, chunks}}, {{Buffer::output, rank * chunks, chunks}});
   Step step = 0;
-  each_round(ranks, radix, [&](Rank distance, Rank blocks) {
+  each_distance(ranks, radix, [&](Rank distance, Rank blocks) {
     const Rank ahead = (rank + distance) % ranks;
     program.step(++step);
     program.send(blocks_from(rank, blocks), (rank - distance + ranks) % ranks);
@@ -59,7 +59,7 @@ Program bruck_allgather(const Shape& shape, Rank rank, int radix) {
 
 Step bruck_allgather_steps(Rank ranks, int radix) {
   Step steps = 0;
-  each_round(ranks, radix, [&](Rank, Rank) { ++steps; });
+  each_distance(ranks, radix, [&](Rank, Rank) { ++steps; });
   return steps;
 }
 
@@ -71,20 +71,24 @@ Algorithm bruck_algorithm() {
       .options = {radix_option("radix", "radix of bruck", "2")},
       .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
-      .program = [](const Shape& shape, Rank rank,
-                    const AlgorithmOptions& options) { return bruck_allgather(shape, rank, radix_of(shape, options)); },
+      .program =
+          [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
+            return bruck_allgather(shape, rank, allgather_radix(shape, options));
+          },
       .steps =
           [](const Shape& shape, const AlgorithmOptions& options) {
-            return bruck_allgather_steps(shape.ranks, radix_of(shape, options));
+            return bruck_allgather_steps(shape.ranks, allgather_radix(shape, options));
           },
-      .describe = [](const Shape& shape,
-                     const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(shape, options)); },
+      .describe =
+          [](const Shape& shape, const AlgorithmOptions& options) {
+            return fmt::format("radix={}", allgather_radix(shape, options));
+          },
       .properties = properties_of_derived,
       .variants =
           [](const Shape& shape, const AlgorithmOptions& given) {
             std::vector<AlgorithmOptions> all;
             for (const int radix :
-                 given.values.find("radix") ? std::vector{radix_of(shape, given)} : std::vector{2, 4}) {
+                 given.values.find("radix") ? std::vector{allgather_radix(shape, given)} : std::vector{2, 4}) {
               if (radix > std::max(2, static_cast<int>(shape.ranks))) continue;
               all.push_back(given);
               all.back().values.set("radix", radix);

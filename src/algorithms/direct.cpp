@@ -10,12 +10,11 @@
 #include "algorithms/properties.h"
 #include "algorithms/refusal.h"
 #include "algorithms/table.h"
+#include "base/index.h"
 
 namespace colltopo {
 
 namespace {
-
-std::size_t at(Rank i) { return static_cast<std::size_t>(i); }
 
 Run block(Buffer buffer, const Shape& shape, Rank rank) { return {buffer, rank * shape.chunks, shape.chunks}; }
 
@@ -23,7 +22,7 @@ Program linear(const Shape& shape, Rank rank, const AlgorithmOptions&) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
-  program.reserve(at(2 * ranks), at(2 * ranks)).step(1);
+  program.reserve(index(2 * ranks), index(2 * ranks)).step(1);
   for (Rank i = 1; i < ranks; ++i) {
     const Rank to = (rank + i) % ranks;
     program.send({block(Buffer::input, shape, to)}, to);
@@ -39,7 +38,7 @@ Program pairwise(const Shape& shape, Rank rank, const AlgorithmOptions&) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
-  program.reserve(at(2 * ranks), at(2 * ranks));
+  program.reserve(index(2 * ranks), index(2 * ranks));
   for (Rank i = 1; i < ranks; ++i) {
     const Rank to = power_of_two(ranks) ? rank ^ i : (rank + i) % ranks;
     const Rank from = power_of_two(ranks) ? rank ^ i : (rank - i + ranks) % ranks;

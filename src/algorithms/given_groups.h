@@ -9,8 +9,8 @@
 namespace colltopo {
 
 /// So many consecutive ranks each where a number is given, else those of the placement; `otherwise` where there are
-/// none.
-std::shared_ptr<const Groups> given_groups(const Shape& shape, const AlgorithmOptions& options, Rank otherwise);
+/// none: nobody shares one.
+std::shared_ptr<const Groups> given_groups(const Shape& shape, const AlgorithmOptions& options, Rank otherwise = 1);
 /// Why they do not fit; empty: they do.
 std::string refusal_of_groups(const Shape& shape, const AlgorithmOptions& options);
 /// Whether all ranks share a group, or none do: of two levels one is left.

@@ -53,7 +53,7 @@ Program scatter_along(const Shape& shape, Rank rank, const Branch& branch) {
   return std::move(program).build();
 }
 
-Program along(const Shape& shape, Rank rank, const Branch& branch) {
+Program along_branch(const Shape& shape, Rank rank, const Branch& branch) {
   const Program scatter = scatter_along({Collective::scatter, shape.ranks, shape.chunks, shape.root}, rank, branch);
   return shape.collective == Collective::scatter ? scatter : gather_from(scatter, branch.steps);
 }
@@ -122,7 +122,7 @@ Program binomial_hand_out(const Shape& shape, Rank rank) {
       });
   if (rank == shape.root)
     for (Rank place = 0; place < shape.ranks; ++place) branch.ranks.push_back(from_root(shape, place));
-  return along(shape, rank, branch);
+  return along_branch(shape, rank, branch);
 }
 
 Program linear_hand_out(const Shape& shape, Rank rank) {
@@ -130,17 +130,17 @@ Program linear_hand_out(const Shape& shape, Rank rank) {
   branch.steps = shape.ranks > 1 ? 1 : 0;
   if (rank != shape.root) {
     branch.parent = {1, shape.root, 0, 1};
-    return along(shape, rank, branch);
+    return along_branch(shape, rank, branch);
   }
   for (Rank place = 0; place < shape.ranks; ++place) {
     branch.ranks.push_back(from_root(shape, place));
     if (place > 0) branch.children.push_back({1, from_root(shape, place), place, 1});
   }
-  return along(shape, rank, branch);
+  return along_branch(shape, rank, branch);
 }
 
 Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups) {
-  return along(shape, rank, two_level_branch(shape, rank, groups));
+  return along_branch(shape, rank, two_level_branch(shape, rank, groups));
 }
 
 }  // namespace colltopo

@@ -115,7 +115,7 @@ struct Steps {
   Run new_slot() { return {Buffer::scratch, slots++, 1}; }
 };
 
-Run block(Buffer buffer, Rank rank) { return {buffer, rank, 1}; }
+Run shard(Buffer buffer, Rank rank) { return {buffer, rank, 1}; }
 
 /// What leaves is handed to its carrier in the first step and goes in the second; what comes in does the same the other
 /// way about, in the second step and the third.
@@ -130,12 +130,12 @@ void pass(const Groups& groups, const Pairs* pairs, Rank rank, bool leaves, Step
     const Rank beyond = leaves ? freight.hands_out : freight.collects;
     traffic.for_each_pair(freight, carrier != rank, [&](const Pair& pair) {
       if (!freight.is_carried()) {
-        between[traffic.far(pair)].push_back(block(own, traffic.far(pair)));
+        between[traffic.far(pair)].push_back(shard(own, traffic.far(pair)));
       } else if (carrier != rank) {
-        with_carrier[carrier].push_back(block(own, traffic.far(pair)));
+        with_carrier[carrier].push_back(shard(own, traffic.far(pair)));
       } else {
         const bool is_own = traffic.near(pair) == rank;
-        const Run run = is_own ? block(own, traffic.far(pair)) : steps.new_slot();
+        const Run run = is_own ? shard(own, traffic.far(pair)) : steps.new_slot();
         if (!is_own) as_carrier[traffic.near(pair)].push_back(run);
         between[beyond].push_back(run);
       }
@@ -143,25 +143,21 @@ void pass(const Groups& groups, const Pairs* pairs, Rank rank, bool leaves, Step
   });
 }
 
-std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
-  return given_groups(shape, options, 1);
-}
-
 Program node_pairs(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+  const std::shared_ptr<const Groups> groups = given_groups(shape, options);
   const Pairs* const pairs = options.pairs.get();
   const auto has = [&](Rank from, Rank to) { return pairs == nullptr || pairs->has(from, to); };
   const Rank group = groups->group_of(rank);
   Steps steps;
   for (Rank i = 0; i < groups->size(group); ++i) {
     const Rank other = groups->member(group, i);
-    if (other != rank && has(rank, other)) steps.sends[0][other].push_back(block(Buffer::input, other));
-    if (other != rank && has(other, rank)) steps.receives[0][other].push_back(block(Buffer::output, other));
+    if (other != rank && has(rank, other)) steps.sends[0][other].push_back(shard(Buffer::input, other));
+    if (other != rank && has(other, rank)) steps.receives[0][other].push_back(shard(Buffer::output, other));
   }
   pass(*groups, pairs, rank, true, steps);
   pass(*groups, pairs, rank, false, steps);
   ProgramBuilder program(shape, rank);
-  if (has(rank, rank)) program.copy({block(Buffer::input, rank)}, {block(Buffer::output, rank)});
+  if (has(rank, rank)) program.copy({shard(Buffer::input, rank)}, {shard(Buffer::output, rank)});
   const Step before = groups->largest() > 1 ? 1 : 0;  // alone, nobody has a first step
   for (const Step step : {0, 1, 2}) {
     program.step(step + before);
@@ -171,19 +167,19 @@ Program node_pairs(const Shape& shape, Rank rank, const AlgorithmOptions& option
   return std::move(program).build();
 }
 
-Step steps(const Shape& shape, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+Step node_pairs_steps(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = given_groups(shape, options);
   if (is_one_level(*groups)) return shape.ranks > 1 ? 1 : 0;
   return 3;
 }
 
-std::string describe(const Shape& shape, const AlgorithmOptions& options) {
-  return sizes_of_groups(*groups_of(shape, options));
+std::string describe_node_pairs(const Shape& shape, const AlgorithmOptions& options) {
+  return sizes_of_groups(*given_groups(shape, options));
 }
 
 // Means over the ranks, as if groups were equal.
-Counted counted(const Shape& shape, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+Counted count_node_pairs(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = given_groups(shape, options);
   const double size = static_cast<double>(shape.ranks) / groups->groups(), others = groups->groups() - 1;
   const double away = shape.ranks - size;
   return {.rounds_within = 2 * (size - 1),
@@ -192,7 +188,9 @@ Counted counted(const Shape& shape, const AlgorithmOptions& options) {
           .shards_between = away};
 }
 
-bool is_linear(const Shape& shape, const AlgorithmOptions& options) { return is_one_level(*groups_of(shape, options)); }
+bool is_linear(const Shape& shape, const AlgorithmOptions& options) {
+  return is_one_level(*given_groups(shape, options));
+}
 
 }  // namespace
 
@@ -205,11 +203,11 @@ Algorithm node_pairs_algorithm() {
       .refusal = refusal_of_groups,
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = node_pairs,
-      .steps = steps,
-      .describe = describe,
+      .steps = node_pairs_steps,
+      .describe = describe_node_pairs,
       .properties = properties_of_alltoall,
       .repeats = is_linear,
-      .counted = counted,
+      .counted = count_node_pairs,
       .aggregates = true,
   };
 }

@@ -171,7 +171,7 @@ Program swing_latency(const Shape& shape, Rank rank, const AlgorithmOptions& opt
   return std::move(program).build();
 }
 
-Step steps(const Shape& shape, const AlgorithmOptions& options) {
+Step swing_latency_steps(const Shape& shape, const AlgorithmOptions& options) {
   const Torus torus(shape, options);
   Step steps = 0;
   for (int d = 0; d < torus.dimensions(); ++d) steps += Fold(torus.side(d)).steps();
@@ -199,7 +199,7 @@ Algorithm swing_latency_algorithm() {
   row.refusal = torus_refusal;
   row.chunks = chunks_for_ports;
   row.program = swing_latency;
-  row.steps = steps;
+  row.steps = swing_latency_steps;
   row.describe = torus_description;
   row.properties = properties_of;
   row.variants = variants_by_ports;

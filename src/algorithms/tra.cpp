@@ -32,7 +32,7 @@ class Blocks {
   Rank ranks_, rank_;
 };
 
-int radix_of(const Shape& shape, const AlgorithmOptions& options) {
+int tra_radix(const Shape& shape, const AlgorithmOptions& options) {
   return fitted_radix(options.values, "radix", shape.ranks);
 }
 
@@ -54,13 +54,13 @@ Algorithm tra_algorithm() {
       .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = [](const Shape& shape, Rank rank,
-                    const AlgorithmOptions& options) { return tra(shape, rank, radix_of(shape, options)); },
+                    const AlgorithmOptions& options) { return tra(shape, rank, tra_radix(shape, options)); },
       .steps =
           [](const Shape& shape, const AlgorithmOptions& options) {
-            return static_cast<Step>(bruck_count(shape.ranks, radix_of(shape, options)).rounds);
+            return static_cast<Step>(bruck_count(shape.ranks, tra_radix(shape, options)).rounds);
           },
       .describe = [](const Shape& shape,
-                     const AlgorithmOptions& options) { return fmt::format("radix={}", radix_of(shape, options)); },
+                     const AlgorithmOptions& options) { return fmt::format("radix={}", tra_radix(shape, options)); },
       .properties = properties_of_alltoall,
       .variants =
           [](const Shape& shape, const AlgorithmOptions& given) {
@@ -73,7 +73,7 @@ Algorithm tra_algorithm() {
           },
       .counted =
           [](const Shape& shape, const AlgorithmOptions& options) {
-            const BruckCount count = bruck_count(shape.ranks, radix_of(shape, options));
+            const BruckCount count = bruck_count(shape.ranks, tra_radix(shape, options));
             return Counted{.rounds_between = count.rounds, .shards_between = count.bundles};
           },
       .aggregates = true,

@@ -20,12 +20,11 @@
 #include "algorithms/given_groups.h"
 #include "algorithms/properties.h"
 #include "algorithms/table.h"
+#include "base/index.h"
 
 namespace colltopo {
 
 namespace {
-
-std::size_t at(Rank i) { return static_cast<std::size_t>(i); }
 
 /// Which column the parcels from one group to the ranks of another take.
 struct Columns {
@@ -87,12 +86,12 @@ struct Outbound {
 class WithinGroup {
  public:
   WithinGroup(const Standpoint& here, const Outbound& outbound)
-      : here_(here), outbound_(outbound), through_(at(here.size)) {
+      : here_(here), outbound_(outbound), through_(index(here.size)) {
     for (Rank distance = 0; distance < here.groups.groups(); ++distance) {
       const Columns columns = here.columns_to(distance);
       for (Rank place = 0; place < here.size; ++place) {
         columns.served(place, here.size, [&](Rank, Rank position) {
-          through_[at(place)].push_back(here.groups.member(here.group_at(distance), position));
+          through_[index(place)].push_back(here.groups.member(here.group_at(distance), position));
         });
       }
     }
@@ -101,11 +100,11 @@ class WithinGroup {
   template <typename Visit>
   void parcels(Rank distance, Rank unit, Rank hop, Visit visit) const {
     const Rank travelled = distance % unit + hop;
-    visit(Rank{0}, static_cast<Chunk>(through_[at(wrapped(distance - travelled))].size()));
+    visit(Rank{0}, static_cast<Chunk>(through_[index(wrapped(distance - travelled))].size()));
   }
   Rank rank_at(Rank offset, Rank) const { return here_.groups.member(here_.group, wrapped(offset)); }
   void source(Rank distance, Rank, Runs& runs) const {
-    for (const Rank destination : through_[at(wrapped(distance))]) runs.push_back({Buffer::input, destination, 1});
+    for (const Rank destination : through_[index(wrapped(distance))]) runs.push_back({Buffer::input, destination, 1});
   }
   void target(Rank distance, Rank, Runs& runs) const {
     const Rank origin = wrapped(-distance);
@@ -145,7 +144,7 @@ class BetweenGroups {
     return here_.groups.member(group, column % here_.groups.size(group));
   }
   void source(Rank distance, Rank column, Runs& runs) const {
-    std::size_t i = outbound_.begin[at(distance)];
+    std::size_t i = outbound_.begin[index(distance)];
     while (outbound_.parcels[i].column != column) ++i;
     const Outbound::Parcel& parcel = outbound_.parcels[i];
     runs.push_back(here_.size == 1 ? Run{Buffer::input, parcel.destination, 1}
@@ -179,12 +178,12 @@ Rank divisor_below_root(Rank ranks) {
   return divisor;
 }
 
-std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
+std::shared_ptr<const Groups> tra2_groups(const Shape& shape, const AlgorithmOptions& options) {
   return given_groups(shape, options, divisor_below_root(shape.ranks));
 }
 
 Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> shared = groups_of(shape, options);
+  const std::shared_ptr<const Groups> shared = tra2_groups(shape, options);
   const Groups& groups = *shared;
   const Radices radices = radices_of(groups, options);
   const Standpoint here(groups, rank);
@@ -208,18 +207,18 @@ Program tra2(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   return std::move(program).build();
 }
 
-std::string describe(const Shape& shape, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+std::string describe_tra2(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = tra2_groups(shape, options);
   const Radices radices = radices_of(*groups, options);
   return fmt::format("{} intra_radix={} inter_radix={}", sizes_of_groups(*groups), radices.intra, radices.inter);
 }
 
-bool is_tra(const Shape& shape, const AlgorithmOptions& options) { return is_one_level(*groups_of(shape, options)); }
+bool is_tra(const Shape& shape, const AlgorithmOptions& options) { return is_one_level(*tra2_groups(shape, options)); }
 
 // All variants share the groups.
-std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOptions& given) {
+std::vector<AlgorithmOptions> tra2_variants(const Shape& shape, const AlgorithmOptions& given) {
   AlgorithmOptions with_groups = given;
-  with_groups.groups = groups_of(shape, given);
+  with_groups.groups = tra2_groups(shape, given);
   with_groups.values.forget("group");
   const Groups& groups = *with_groups.groups;
   std::vector<AlgorithmOptions> all;
@@ -233,15 +232,15 @@ std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOption
   return all;
 }
 
-Step steps(const Shape& shape, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+Step tra2_steps(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = tra2_groups(shape, options);
   const Radices radices = radices_of(*groups, options);
   return static_cast<Step>(bruck_count(groups->largest(), radices.intra).rounds +
                            bruck_count(groups->groups(), radices.inter).rounds);
 }
 
-Counted counted(const Shape& shape, const AlgorithmOptions& options) {
-  const std::shared_ptr<const Groups> groups = groups_of(shape, options);
+Counted count_tra2(const Shape& shape, const AlgorithmOptions& options) {
+  const std::shared_ptr<const Groups> groups = tra2_groups(shape, options);
   const Radices radices = radices_of(*groups, options);
   const BruckCount within = bruck_count(groups->largest(), radices.intra);
   const BruckCount between = bruck_count(groups->groups(), radices.inter);
@@ -264,12 +263,12 @@ Algorithm tra2_algorithm() {
       .refusal = refusal_of_groups,
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = tra2,
-      .steps = steps,
-      .describe = describe,
+      .steps = tra2_steps,
+      .describe = describe_tra2,
       .properties = properties_of_alltoall,
-      .variants = variants,
+      .variants = tra2_variants,
       .repeats = is_tra,
-      .counted = counted,
+      .counted = count_tra2,
       .aggregates = true,
   };
 }

@@ -16,11 +16,6 @@ namespace {
 
 constexpr int k_most = 65536;
 
-/// Nobody shares a group where there are none.
-std::shared_ptr<const Groups> groups_of(const Shape& shape, const AlgorithmOptions& options) {
-  return given_groups(shape, options, 1);
-}
-
 bool hands_out(Collective collective) { return !row(collective).made_of_trees(); }
 bool of_vector(Collective collective) { return collective == Collective::bcast || collective == Collective::reduce; }
 
@@ -40,12 +35,12 @@ Chunk slices_of(const Shape& shape, const AlgorithmOptions& options) {
 
 Chunk chunks(const Shape& shape, const AlgorithmOptions& options) {
   if (hands_out(shape.collective)) return 1;
-  const auto groups = groups_of(shape, options);
+  const auto groups = given_groups(shape, options);
   return of_vector(shape.collective) ? two_level_bcast_chunks(leaders_of(*groups, options)) : slices_of(shape, options);
 }
 
-Step steps(const Shape& shape, const AlgorithmOptions& options) {
-  const auto groups = groups_of(shape, options);
+Step two_level_steps(const Shape& shape, const AlgorithmOptions& options) {
+  const auto groups = given_groups(shape, options);
   if (hands_out(shape.collective))
     return BinomialTree(groups->groups(), 0).steps() + BinomialTree(groups->largest(), 0).steps();
   if (passes_whole(shape, options)) return two_level_allreduce_steps(*groups);
@@ -55,7 +50,7 @@ Step steps(const Shape& shape, const AlgorithmOptions& options) {
 }
 
 Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-  const auto groups = groups_of(shape, options);
+  const auto groups = given_groups(shape, options);
   if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups);
   if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, *groups);
   const Leaders leaders = leaders_of(*groups, options);
@@ -68,7 +63,7 @@ Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) 
 }
 
 std::string description(const Shape& shape, const AlgorithmOptions& options) {
-  const auto groups = groups_of(shape, options);
+  const auto groups = given_groups(shape, options);
   std::string text = sizes_of_groups(*groups);
   if (hands_out(shape.collective)) return text;
   text += fmt::format(" leaders={}", leaders_of(*groups, options).classes());
@@ -82,8 +77,8 @@ Properties properties(const Shape& shape, const AlgorithmOptions& options) {
 }
 
 // One leader for small sizes, all ranks for large ones, in slices for the largest.
-std::vector<AlgorithmOptions> variants(const Shape& shape, const AlgorithmOptions& given) {
-  const auto groups = groups_of(shape, given);
+std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const AlgorithmOptions& given) {
+  const auto groups = given_groups(shape, given);
   std::vector<AlgorithmOptions> all;
   const bool levels = groups->groups() > 1 && groups->largest() > 1 && !hands_out(shape.collective);
   const bool cuts = levels && !of_vector(shape.collective) && !given.values.find("slices");
@@ -120,10 +115,10 @@ Algorithm two_level_algorithm() {
       .refusal = refusal_of_groups,
       .chunks = chunks,
       .program = program,
-      .steps = steps,
+      .steps = two_level_steps,
       .describe = description,
       .properties = properties,
-      .variants = variants,
+      .variants = two_level_variants,
   };
 }
 

@@ -14,6 +14,9 @@
 
 namespace colltopo {
 
+/// Of the allgathers of leaders, which any number of places can do with the least data.
+constexpr int k_leaders_radix = 2;
+
 /// Who carries what.
 class Leaders {
  public:

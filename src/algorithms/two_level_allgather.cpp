@@ -8,15 +8,11 @@ namespace colltopo {
 
 namespace {
 
-constexpr int k_radix = 2;  // of both levels' allgathers, which any number of places can do with the least data
-
-Step tree_steps(Rank places) { return BinomialTree(places, 0).steps(); }
-
 struct Stages {
   explicit Stages(const Leaders& leaders)
-      : up(tree_steps(leaders.largest_flock())),
-        between(bruck_allgather_steps(leaders.groups().groups(), k_radix)),
-        among(bruck_allgather_steps(leaders.classes(), k_radix)) {}
+      : up(BinomialTree::steps_of(leaders.largest_flock())),
+        between(bruck_allgather_steps(leaders.groups().groups(), k_leaders_radix)),
+        among(bruck_allgather_steps(leaders.classes(), k_leaders_radix)) {}
 
   /// Of one slice; of those that follow it, each begins so many steps later.
   Step all() const { return up + between + among + up; }
@@ -79,7 +75,7 @@ class Slice {
   // An allgather of groups (or leaders): `ranks_of(place)` are the shards that a place brings.
   template <typename RanksOf, typename RankAt>
   void gather_all(Rank places, Rank place, Step begin, RanksOf ranks_of, RankAt rank_at) {
-    const Program program = bruck_allgather({Collective::allgather, places, 1, 0}, place, k_radix);
+    const Program program = bruck_allgather({Collective::allgather, places, 1, 0}, place, k_leaders_radix);
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Op op = program.op(i);
       if (op.action == Action::copy) continue;

@@ -12,10 +12,6 @@ namespace colltopo {
 
 namespace {
 
-constexpr int k_radix = 2;
-
-Step tree_steps(Rank places) { return BinomialTree(places, 0).steps(); }
-
 // One rank's part of a bcast.
 class Spread {
  public:
@@ -48,8 +44,8 @@ class Spread {
   static Step within_steps(const Leaders& leaders) {
     const Rank largest = leaders.groups().largest();
     if (leaders.classes() == 1) return binomial_bcast_steps(largest);
-    return std::max(scatter_allgather_bcast_steps(largest),
-                    bruck_allgather_steps(leaders.classes(), k_radix) + tree_steps(leaders.largest_flock()));
+    return std::max(scatter_allgather_bcast_steps(largest), bruck_allgather_steps(leaders.classes(), k_leaders_radix) +
+                                                                BinomialTree::steps_of(leaders.largest_flock()));
   }
 
  private:
@@ -99,7 +95,8 @@ class Spread {
   }
 
   void among(Rank leader) {
-    const Program program = bruck_allgather({Collective::allgather, leaders_.of(group_), 1, 0}, leader, k_radix);
+    const Program program =
+        bruck_allgather({Collective::allgather, leaders_.of(group_), 1, 0}, leader, k_leaders_radix);
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Op op = program.op(i);
       if (op.action == Action::copy) continue;
@@ -118,7 +115,7 @@ class Spread {
     const std::vector<Rank> flock = leaders_.flock(group_, leader);
     const BinomialTree tree(static_cast<Rank>(flock.size()),
                             static_cast<Rank>(std::ranges::find(flock, rank_) - flock.begin()));
-    const Step begin = within_ + bruck_allgather_steps(leaders_.classes(), k_radix);
+    const Step begin = within_ + bruck_allgather_steps(leaders_.classes(), k_leaders_radix);
     const Runs all = {{Buffer::output, 0, chunks_}};
     tree.walk([&](Step step, Rank parent) { ops_.recv(begin + step, all, flock[static_cast<std::size_t>(parent)]); },
               [&](Step step, Rank child) { ops_.send(begin + step, all, flock[static_cast<std::size_t>(child)]); });
@@ -157,7 +154,7 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups)
   const Runs input = {{Buffer::input, 0, whole}}, output = {{Buffer::output, 0, whole}};
   const Rank group = groups.group_of(rank);
   const BinomialTree tree(groups.size(group), groups.position_of(rank));
-  const Step up = tree_steps(groups.largest());
+  const Step up = BinomialTree::steps_of(groups.largest());
   const auto member = [&](Rank place) { return groups.member(group, place); };
 
   ProgramBuilder program(shape, rank);
@@ -210,7 +207,7 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups)
 }
 
 Step two_level_allreduce_steps(const Groups& groups) {
-  return 2 * tree_steps(groups.largest()) + recursive_doubling_allreduce_steps(groups.groups());
+  return 2 * BinomialTree::steps_of(groups.largest()) + recursive_doubling_allreduce_steps(groups.groups());
 }
 
 }  // namespace colltopo

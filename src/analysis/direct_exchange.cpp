@@ -12,16 +12,15 @@
 #include <algorithm>
 #include <atomic>
 
+#include "analysis/route_checks.h"
+#include "base/index.h"
 #include "base/parallel.h"
 
 namespace colltopo::direct_exchange {
 
 namespace {
 
-constexpr std::size_t k_most_violations = 20;
 constexpr std::size_t k_most_of_a_rank = 3;
-
-std::size_t index(Rank rank) { return static_cast<std::size_t>(rank); }
 
 /// A run of a message.
 struct Piece {
@@ -184,7 +183,7 @@ std::optional<Verdict> verified(const SectionedSchedule& schedule) {
   Verdict verdict;
   for (const Ends& end : ends)
     for (const Violation& violation : end.violations)
-      if (verdict.violations.size() < k_most_violations) verdict.violations.push_back(violation);
+      if (verdict.violations.size() < analysis::Violations::k_most) verdict.violations.push_back(violation);
   verdict.stepped = verdict.independent = verdict.valid();
   return verdict;
 }

@@ -23,7 +23,7 @@ std::string title_of(const Schedule& schedule) {
   return fmt::format("{}: {} on {} ranks", schedule.name, name(schedule.shape.collective), schedule.shape.ranks);
 }
 
-void check_size(const Schedule& schedule, std::size_t messages) {
+void check_messages(const Schedule& schedule, std::size_t messages) {
   if (messages > k_most_marks)
     throw Error(fmt::format("{}: {} messages to draw; at most {} can be read, draw one step or a smaller schedule",
                             schedule.name, messages, k_most_marks));
@@ -106,7 +106,7 @@ std::size_t most_in_a_step(const std::vector<Message>& messages) {
 
 std::string schedule_svg(const Schedule& schedule) {
   const std::vector<Message> messages = messages_of(schedule);
-  check_size(schedule, messages.size());
+  check_messages(schedule, messages.size());
   // Room for fans of arrows: they are told apart by where along them the count stands.
   const double column = std::min(320.0, 130.0 + 14.0 * static_cast<double>(most_in_a_step(messages)));
   const Columns columns(schedule.steps(), column);
@@ -136,7 +136,7 @@ std::string schedule_svg(const Schedule& schedule) {
 std::string step_svg(const Schedule& schedule, Step step) {
   std::vector<Message> messages = messages_of(schedule);
   std::erase_if(messages, [&](const Message& message) { return message.step != step; });
-  check_size(schedule, messages.size());
+  check_messages(schedule, messages.size());
   const Rank ranks = schedule.shape.ranks;
   const double radius = std::max(130.0, ranks * 44 / (2 * std::numbers::pi));
   const Point centre{radius + 60, radius + 110};

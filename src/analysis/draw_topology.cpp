@@ -66,7 +66,7 @@ void draw_nodes(Svg& svg, const Topology& topology, const Picture& picture) {
   }
 }
 
-void check_size(const Topology& topology, std::size_t marks) {
+void check_links(const Topology& topology, std::size_t marks) {
   if (marks > k_most_marks)
     throw Error(fmt::format("{}: {} links to draw; at most {} can be read, draw a smaller one of the same family",
                             topology.name(), marks, k_most_marks));
@@ -132,7 +132,7 @@ std::string topology_svg(const Topology& topology, const std::vector<double>& lo
                          const LoadScale& scale) {
   const std::string heading = title.empty() ? topology.name() : title;
   if (!loads.empty() && loads.size() > k_most_marks) return load_profile_svg(topology, loads, heading, scale);
-  check_size(topology, topology.links().size());
+  check_links(topology, topology.links().size());
   const Picture picture = placed(topology, text_width(heading, 16),
                                  loads.empty() ? 0 : 172 + text_width(legend_text(topology, loads, scale), 11));
   Svg svg(picture.width, picture.height);
@@ -153,7 +153,7 @@ std::string topology_text(const Topology& topology, const std::vector<double>& l
   std::string text = fmt::format("{}: {} hosts, {} switches, {} links\n\n", topology.name(), topology.hosts(),
                                  topology.switches(), topology.links().size());
   if (loads.empty()) {
-    check_size(topology, static_cast<std::size_t>(topology.nodes()));
+    check_links(topology, static_cast<std::size_t>(topology.nodes()));
     return text +
            (topology.sides().size() == 1 || topology.sides().size() == 2 ? text_grid(topology) : adjacency(topology));
   }

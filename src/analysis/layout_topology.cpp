@@ -9,6 +9,8 @@
 #include <numeric>
 #include <set>
 
+#include "base/index.h"
+
 namespace colltopo::drawing {
 
 namespace {
@@ -16,8 +18,6 @@ namespace {
 constexpr double k_radius = 15;   // of a host
 constexpr double k_spacing = 44;  // between hosts that stand side by side
 constexpr double k_level = 110;   // between levels of switches, at least
-
-std::size_t index(NodeId node) { return static_cast<std::size_t>(node); }
 
 Point on_circle(Point centre, double radius, double place, double places) {
   const double angle = 2 * std::numbers::pi * place / std::max(places, 1.0) - std::numbers::pi / 2;

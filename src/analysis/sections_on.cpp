@@ -7,6 +7,7 @@
 #include <map>
 
 #include "analysis/route_checks.h"
+#include "base/index.h"
 #include "base/parallel.h"
 #include "colltopo/layers.h"
 #include "colltopo/verify_sections.h"
@@ -18,8 +19,6 @@ namespace {
 using analysis::Violations;
 
 constexpr std::int32_t k_most_layers = 1024;  // each takes memory for all links
-
-std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 /// What messages of one step amount to.
 struct StepSums {

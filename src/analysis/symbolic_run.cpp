@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "analysis/route_checks.h"
+
 namespace colltopo {
 
 namespace {
-constexpr std::size_t k_most_violations = 20;
 constexpr std::size_t index_of(Rank rank) { return static_cast<std::size_t>(rank); }
 }  // namespace
 
@@ -25,7 +26,7 @@ SymbolicRun::SymbolicRun(const Schedule& schedule, bool in_place, std::vector<Vi
 }
 
 void SymbolicRun::fault(Rank rank, int op, std::string what) {
-  if (violations_.size() < k_most_violations) violations_.push_back({rank, op, std::move(what)});
+  if (violations_.size() < analysis::Violations::k_most) violations_.push_back({rank, op, std::move(what)});
 }
 
 bool SymbolicRun::run() {

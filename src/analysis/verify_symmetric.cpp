@@ -7,6 +7,8 @@
 #include <numeric>
 #include <set>
 
+#include "analysis/route_checks.h"
+#include "base/index.h"
 #include "colltopo/error.h"
 #include "colltopo/verify_symmetric.h"
 #include "topology/link_images.h"
@@ -14,10 +16,6 @@
 namespace colltopo {
 
 namespace {
-
-constexpr std::size_t k_most_violations = 20;
-
-std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 /// What the paths of all representatives put on the orbits of links.
 struct OrbitLoads {
@@ -90,7 +88,7 @@ void check_tree(const SymmetricSchedule& schedule, const Topology& topology, std
 }
 
 /// Dependencies between orbits of links in one layer: a cycle of orbits, moved round and round, is one of links.
-LinkId waiting_in_a_cycle(const SymmetricSchedule& schedule, const OrbitLoads& loads, std::int32_t layer) {
+LinkId waiting_in_a_cycle_of_orbits(const SymmetricSchedule& schedule, const OrbitLoads& loads, std::int32_t layer) {
   std::vector<std::vector<std::int32_t>> wanted(loads.size.size());  // [orbit]
   for (const PathTree& tree : schedule.paths) {
     std::vector<bool> used(tree.nodes.size(), false);  // by a path of this layer
@@ -172,7 +170,7 @@ void measure(const SymmetricSchedule& schedule, const Topology& topology, const 
 std::vector<Violation> verify_symmetric(const SymmetricSchedule& schedule) {
   std::vector<Violation> violations;
   const auto add = [&](Rank rank, std::string what) {
-    if (violations.size() < k_most_violations) violations.push_back({rank, -1, std::move(what)});
+    if (violations.size() < analysis::Violations::k_most) violations.push_back({rank, -1, std::move(what)});
   };
   if (schedule.shape.collective != Collective::alltoall || schedule.shape.ranks != schedule.symmetry.hosts())
     add(-1, fmt::format("symmetries of {} ranks for {} on {}, expected alltoall on as many", schedule.symmetry.hosts(),
@@ -203,7 +201,8 @@ SymmetricVerdict verify_symmetric_on(const SymmetricSchedule& schedule, const To
   SymmetricVerdict verdict;
   verdict.violations = verify_symmetric(schedule);
   const auto add = [&](Rank rank, std::string what) {
-    if (verdict.violations.size() < k_most_violations) verdict.violations.push_back({rank, -1, std::move(what)});
+    if (verdict.violations.size() < analysis::Violations::k_most)
+      verdict.violations.push_back({rank, -1, std::move(what)});
   };
   if (schedule.shape.ranks != topology.hosts())
     add(-1, fmt::format("{} ranks; {} has {} hosts", schedule.shape.ranks, topology.name(), topology.hosts()));
@@ -221,7 +220,8 @@ SymmetricVerdict verify_symmetric_on(const SymmetricSchedule& schedule, const To
     const std::set<std::int32_t> layers = layers_of(schedule);
     verdict.layers = layers.size();
     for (const std::int32_t layer : layers)
-      if (const LinkId link = fabric == Fabric::lossy ? -1 : waiting_in_a_cycle(schedule, loads, layer); link >= 0)
+      if (const LinkId link = fabric == Fabric::lossy ? -1 : waiting_in_a_cycle_of_orbits(schedule, loads, layer);
+          link >= 0)
         add(-1, fmt::format("layer {}: routes wait for each other in a cycle behind link {} ({}); a lossless network "
                             "can deadlock",
                             layer, link, topology.link_name(link)));

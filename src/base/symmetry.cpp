@@ -1,6 +1,7 @@
 // Elements by their digits. With generators that commute, numbers of elements are added digit by digit; otherwise by
 // the two actions of the group on itself, from the left (what a generator does to hosts) and from the right.
 #include "colltopo/symmetry.h"
+#include "base/index.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +16,6 @@ namespace {
 
 using Numbers = std::vector<std::int32_t>;
 
-std::size_t at(std::int32_t number) { return static_cast<std::size_t>(number); }
-
 Numbers identity(std::size_t size) {
   Numbers numbers(size);
   std::iota(numbers.begin(), numbers.end(), 0);
@@ -26,7 +25,7 @@ Numbers identity(std::size_t size) {
 /// First `first`, then `then`.
 Numbers followed(const Numbers& first, const Numbers& then) {
   Numbers result(first.size());
-  for (std::size_t i = 0; i < first.size(); ++i) result[i] = then[at(first[i])];
+  for (std::size_t i = 0; i < first.size(); ++i) result[i] = then[index(first[i])];
   return result;
 }
 
@@ -43,13 +42,13 @@ void require_permutation(std::int32_t hosts, const Generator& generator, std::si
   const auto nodes = static_cast<std::int32_t>(generator.image.size());
   std::vector<bool> taken(generator.image.size(), false);
   for (std::int32_t node = 0; node < nodes; ++node) {
-    const std::int32_t image = generator.image[at(node)];
-    if (image < 0 || image >= nodes || taken[at(image)] || (node < hosts) != (image < hosts))
+    const std::int32_t image = generator.image[index(node)];
+    if (image < 0 || image >= nodes || taken[index(image)] || (node < hosts) != (image < hosts))
       throw Error(
           fmt::format("generator {} takes node {} to {}, expected another host for each host and another switch "
                       "for each switch",
                       number, node, image));
-    taken[at(image)] = true;
+    taken[index(image)] = true;
   }
 }
 
@@ -65,32 +64,32 @@ Symmetry::Symmetry(std::int32_t hosts, std::vector<Generator> generators, std::v
     if (generators_[i].order < 2 || elements > hosts)
       throw Error(fmt::format("generator {} has order {}, expected 2 or more and no more elements than the {} hosts", i,
                               generators_[i].order, hosts));
-    if (generators_[i].image.size() != generators_.front().image.size() || generators_[i].image.size() < at(hosts))
+    if (generators_[i].image.size() != generators_.front().image.size() || generators_[i].image.size() < index(hosts))
       throw Error(fmt::format("generator {} moves {} nodes, expected all of them", i, generators_[i].image.size()));
     require_permutation(hosts, generators_[i], i);
   }
   elements_ = static_cast<std::int32_t>(elements);
-  if (representatives_.size() * at(elements_) != at(hosts))
+  if (representatives_.size() * index(elements_) != index(hosts))
     throw Error(fmt::format("{} orbits of {} hosts, expected {} hosts", representatives_.size(), elements_, hosts));
   lay_out();
 }
 
 void Symmetry::lay_out() {
-  host_.resize(at(hosts_));
-  place_.assign(at(hosts_), -1);
+  host_.resize(index(hosts_));
+  place_.assign(index(hosts_), -1);
   for (std::size_t orbit = 0; orbit < representatives_.size(); ++orbit) {
     if (representatives_[orbit] < 0 || representatives_[orbit] >= hosts_)
       throw Error(fmt::format("representative {}, expected a host of 0..{}", representatives_[orbit], hosts_ - 1));
-    std::int32_t* const host = host_.data() + orbit * at(elements_);
+    std::int32_t* const host = host_.data() + orbit * index(elements_);
     host[0] = representatives_[orbit];
     for (std::size_t i = generators_.size(); i-- > 0;) {
       const Numbers& image = generators_[i].image;
-      const std::size_t block = at(behind_[i]);
-      for (std::size_t e = block; e < block * at(generators_[i].order); ++e) host[e] = image[at(host[e - block])];
+      const std::size_t block = index(behind_[i]);
+      for (std::size_t e = block; e < block * index(generators_[i].order); ++e) host[e] = image[index(host[e - block])];
     }
   }
   for (std::size_t place = 0; place < host_.size(); ++place) {
-    std::int32_t& known = place_[at(host_[place])];
+    std::int32_t& known = place_[index(host_[place])];
     if (known >= 0)
       throw Error(
           fmt::format("host {} is reached from the representatives twice, expected every host once", host_[place]));
@@ -99,7 +98,7 @@ void Symmetry::lay_out() {
 }
 
 std::vector<std::int32_t> Symmetry::moved_by(std::int32_t element) const {
-  if (generators_.empty()) return identity(at(hosts_));
+  if (generators_.empty()) return identity(index(hosts_));
   Numbers result = identity(generators_.front().image.size());
   for (std::size_t i = generators_.size(); i-- > 0;)
     if (const std::int32_t exponent = digit(element, i); exponent > 0)
@@ -112,18 +111,18 @@ std::vector<std::int32_t> Symmetry::moved_by(std::int32_t element) const {
 bool Symmetry::commute() const {
   for (std::size_t i = 0; i < generators_.size(); ++i) {
     const Numbers& a = generators_[i].image;
-    if (a[at(host((generators_[i].order - 1) * behind(i), 0))] != host(0, 0)) return false;
+    if (a[index(host((generators_[i].order - 1) * behind(i), 0))] != host(0, 0)) return false;
     for (std::size_t j = i + 1; j < generators_.size(); ++j)
-      if (generators_[j].image[at(host(behind(i), 0))] != host(behind(i) + behind(j), 0)) return false;
+      if (generators_[j].image[index(host(behind(i), 0))] != host(behind(i) + behind(j), 0)) return false;
   }
   return true;
 }
 
 std::vector<std::int32_t> Symmetry::products(std::int32_t element) const {
-  Numbers result(at(elements_));
+  Numbers result(index(elements_));
   if (!commute()) {
     const Numbers moved = moved_by(element);
-    for (std::int32_t m = 0; m < elements_; ++m) result[at(m)] = element_of(moved[at(host(m, 0))]);
+    for (std::int32_t m = 0; m < elements_; ++m) result[index(m)] = element_of(moved[index(host(m, 0))]);
     return result;
   }
   // Digits are added one by one, each to all numbers of the generators behind it.
@@ -133,31 +132,31 @@ std::vector<std::int32_t> Symmetry::products(std::int32_t element) const {
     for (std::int32_t e = 1, now = digit(element, i); e < order; ++e) {
       const std::int32_t step = now + 1 < order ? block : block * (1 - order);
       now = now + 1 < order ? now + 1 : 0;
-      for (std::int32_t b = 0; b < block; ++b) result[at(e * block + b)] = result[at((e - 1) * block + b)] + step;
+      for (std::int32_t b = 0; b < block; ++b) result[index(e * block + b)] = result[index((e - 1) * block + b)] + step;
     }
   }
   return result;
 }
 
 std::vector<std::int32_t> Symmetry::inverses() const {
-  Numbers result(at(elements_), 0);
+  Numbers result(index(elements_), 0);
   const bool by_digits = commute();
   for (std::size_t i = generators_.size(); i-- > 0;) {
     const std::int32_t block = behind(i), order = generators_[i].order;
     if (by_digits) {
       for (std::int32_t e = 1; e < order; ++e)
-        for (std::int32_t b = 0; b < block; ++b) result[at(e * block + b)] = result[at(b)] + (order - e) * block;
+        for (std::int32_t b = 0; b < block; ++b) result[index(e * block + b)] = result[index(b)] + (order - e) * block;
       continue;
     }
     // The inverse of a m is that of m times that of a. From the right a takes m to m a: 1 to a, and b m to b (m a).
-    Numbers without(at(elements_));
-    Numbers with(at(elements_));
+    Numbers without(index(elements_));
+    Numbers with(index(elements_));
     with[0] = block;
     for (std::size_t j = generators_.size(); j-- > 0;)
       for (std::int32_t m = behind(j); m < behind(j) * generators_[j].order; ++m)
-        with[at(m)] = element_of(generators_[j].image[at(host(with[at(m - behind(j))], 0))]);
-    for (std::int32_t m = 0; m < elements_; ++m) without[at(with[at(m)])] = m;
-    for (std::int32_t m = block; m < block * order; ++m) result[at(m)] = without[at(result[at(m - block)])];
+        with[index(m)] = element_of(generators_[j].image[index(host(with[index(m - behind(j))], 0))]);
+    for (std::int32_t m = 0; m < elements_; ++m) without[index(with[index(m)])] = m;
+    for (std::int32_t m = block; m < block * order; ++m) result[index(m)] = without[index(result[index(m - block)])];
   }
   return result;
 }
@@ -166,7 +165,7 @@ std::string Symmetry::fault() const {
   // Where a product must lie in the group of the generators behind one of them, the element is known by what it does to
   // a host, and must be that on all nodes.
   const auto is_behind = [&](const Numbers& product, std::size_t generator) {
-    const std::int32_t image = product[at(host(0, 0))];
+    const std::int32_t image = product[index(host(0, 0))];
     return orbit_of(image) == 0 && element_of(image) < behind(generator) && moved_by(element_of(image)) == product;
   };
   for (std::size_t i = 0; i < generators_.size(); ++i) {
@@ -175,7 +174,7 @@ std::string Symmetry::fault() const {
       return fmt::format("generator {} to the power of its order {} is not an element of the generators behind it", i,
                          generators_[i].order);
     Numbers back(a.size());
-    for (std::size_t node = 0; node < a.size(); ++node) back[at(a[node])] = static_cast<std::int32_t>(node);
+    for (std::size_t node = 0; node < a.size(); ++node) back[index(a[node])] = static_cast<std::int32_t>(node);
     for (std::size_t j = i + 1; j < generators_.size(); ++j)
       if (const Numbers moved = followed(followed(a, generators_[j].image), back);
           moved != generators_[j].image && !is_behind(moved, i))
@@ -186,7 +185,7 @@ std::string Symmetry::fault() const {
 
 Generator turn(std::int32_t hosts, std::int32_t block, std::int32_t order, std::vector<std::int32_t> switches) {
   Generator generator{order, {}};
-  generator.image.reserve(at(hosts) + switches.size());
+  generator.image.reserve(index(hosts) + switches.size());
   for (std::int32_t first = 0; first < hosts; first += block * order) {
     for (std::int32_t host = first; host < first + block * (order - 1); ++host) generator.image.push_back(host + block);
     for (std::int32_t host = 0; host < block; ++host) generator.image.push_back(first + host);

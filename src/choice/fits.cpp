@@ -8,7 +8,7 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_most = 8;        // what is off by more was disturbed, or is not what was measured
+constexpr double k_most_off = 8;    // what is off by more was disturbed, or is not what was measured
 constexpr double k_apart = 2;       // from what the collective's algorithms have in common: the rest is noise
 constexpr double k_fade = 8;        // octaves beyond the last measured size, after which half of a factor is left
 constexpr std::size_t k_least = 1;  // byte: 0 bytes are as far off as one
@@ -35,7 +35,7 @@ Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model
     for (const MeasuredRow::Time& time : row.times) {
       const std::optional<double> seconds = model(row, time.bytes);
       if (!seconds || *seconds <= 0) continue;
-      fitted.points.push_back({octave_of(time.bytes), std::clamp(time.seconds / *seconds, 1 / k_most, k_most)});
+      fitted.points.push_back({octave_of(time.bytes), std::clamp(time.seconds / *seconds, 1 / k_most_off, k_most_off)});
     }
     for (std::size_t i = 1; i + 1 < fitted.points.size(); ++i) {
       std::vector<Point> others = fitted.points;

@@ -22,14 +22,10 @@ int tag_of_rounds(int tag, int other_tags) {
   return tag < 0 && other > k_clear ? tag ^ (k_far >> 1) : other;
 }
 
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + Arena::k_alignment - 1) / Arena::k_alignment * Arena::k_alignment;
-}
-
 }  // namespace
 
 std::size_t AggregatedCall::memory_bytes() const {
-  return aligned(rounds->arena_bytes()) + (large == nullptr ? 0 : aligned(large->arena_bytes()));
+  return Arena::aligned(rounds->arena_bytes()) + (large == nullptr ? 0 : Arena::aligned(large->arena_bytes()));
 }
 
 void AggregatedRun::serve(Collective collective) {
@@ -52,7 +48,8 @@ void AggregatedRun::start(const AggregatedCall& call, std::byte* memory, const c
   if (!large_done_) execution_.prepare(*call.large);
   aggregation_.start(*call.rounds, rounds_, memory, buffers.input, buffers.output,
                      shards_of(call.collective, sizes, rank_, ranks_, 0), mismatch_);
-  if (!large_done_) execution_.start(*call.large, direct_, memory + aligned(call.rounds->arena_bytes()), buffers);
+  if (!large_done_)
+    execution_.start(*call.large, direct_, memory + Arena::aligned(call.rounds->arena_bytes()), buffers);
 }
 
 bool AggregatedRun::progress() noexcept {

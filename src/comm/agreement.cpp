@@ -37,7 +37,7 @@ class Checksum {
   unsigned long long sum_ = 0xCBF29CE484222325ull;
 };
 
-int run(const Bound& bound, Transport& transport, const Call& call) {
+int run_at_once(const Bound& bound, Transport& transport, const Call& call) {
   Execution execution;
   execution.prepare(bound);
   std::vector<std::byte> arena(bound.arena_bytes());
@@ -100,7 +100,7 @@ std::size_t Findings::smallest(long long value) {
 
 int Agreement::reduce(std::span<long long> values, int (*keep)(void*, const void*, void*, std::size_t)) const {
   const std::vector<long long> own(values.begin(), values.end());
-  return run(
+  return run_at_once(
       *agreement_bound(rank_, ranks_, values.size()), transport_,
       {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(values.data()), keep, nullptr});
 }
@@ -143,8 +143,8 @@ int Agreement::gather(std::span<int> values) const {
 }
 
 int Agreement::gather(std::span<const std::byte> own, std::span<std::byte> all) const {
-  return run(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, own.size(), 1), transport_,
-             {own.data(), all.data()});
+  return run_at_once(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, own.size(), 1), transport_,
+                     {own.data(), all.data()});
 }
 
 std::optional<std::vector<std::vector<int>>> Agreement::gather_lists(std::span<const int> own, std::size_t most) const {
@@ -188,7 +188,8 @@ std::string Agreement::text_of_rank_0(const std::string& text, std::size_t lengt
   std::string result = text;
   result.resize(length);
   auto* const bytes = reinterpret_cast<std::byte*>(result.data());
-  if (run(*bound_of("binomial", {Collective::bcast, ranks_, 1, 0}, rank_, length, 1), transport_, {bytes, bytes}) != 0)
+  if (run_at_once(*bound_of("binomial", {Collective::bcast, ranks_, 1, 0}, rank_, length, 1), transport_,
+                  {bytes, bytes}) != 0)
     return "";
   return result;
 }

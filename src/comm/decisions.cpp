@@ -56,7 +56,7 @@ class LockedFile {
   int descriptor_;
 };
 
-std::string line_of(const Outcome& outcome) {
+std::string outcome_line(const Outcome& outcome) {
   const DecisionKey& key = outcome.key;
   std::string line = fmt::format("{} {} {} {} {} {}", name(key.collective), key.from, key.to, key.operation,
                                  key.previous.empty() ? "-" : key.previous, outcome.winner);
@@ -85,7 +85,7 @@ void Decisions::add(const Decisions& others) {
 
 std::string Decisions::text() const {
   std::string text;
-  for (const Outcome& outcome : all_) text += line_of(outcome) + '\n';
+  for (const Outcome& outcome : all_) text += outcome_line(outcome) + '\n';
   return text;
 }
 

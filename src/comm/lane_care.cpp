@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/deadline.h"
+
 namespace colltopo {
 
 namespace {
@@ -15,10 +17,6 @@ constexpr long long k_nobody = std::numeric_limits<long long>::max();
 
 std::string words(const std::vector<Lane>& lanes) {
   return fmt::format("{} {}", lanes.size() == 1 ? "lane" : "lanes", fmt::join(lanes, ", "));
-}
-
-double seconds_since(std::chrono::steady_clock::time_point then) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
 
 }  // namespace

@@ -52,9 +52,7 @@ struct Ready {
   bool is_small = false;                             // needs few bytes, and nothing else than to run
 
  private:
-  std::size_t aligned_arena_bytes() const noexcept {
-    return (bound->arena_bytes() + Arena::k_alignment - 1) / Arena::k_alignment * Arena::k_alignment;
-  }
+  std::size_t aligned_arena_bytes() const noexcept { return Arena::aligned(bound->arena_bytes()); }
 };
 
 class Comm;

@@ -41,7 +41,7 @@ ScheduleFolder read_folder(const std::string& path) {
   return folder;
 }
 
-bool fits(const ScheduleKey& file, const ScheduleKey& wanted) {
+bool serves(const ScheduleKey& file, const ScheduleKey& wanted) {
   return file.collective == wanted.collective && file.ranks == wanted.ranks && file.topology == wanted.topology &&
          (!rooted(wanted.collective) || file.root == wanted.root);
 }
@@ -71,7 +71,7 @@ std::string schedule_in(const std::string& folders, const ScheduleKey& key, std:
     const auto folder = schedule_folder(path);
     faults->insert(faults->end(), folder->faults.begin(), folder->faults.end());
     const auto found =
-        std::ranges::find_if(folder->files, [&](const FiledSchedule& file) { return fits(file.key, key); });
+        std::ranges::find_if(folder->files, [&](const FiledSchedule& file) { return serves(file.key, key); });
     if (best.empty() && found != folder->files.end()) best = found->path;
   }
   return best;

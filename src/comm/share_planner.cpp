@@ -22,7 +22,7 @@ constexpr Chunk k_most_chunks = 64;  // per shard: blocks of usual sizes have fe
 constexpr double k_worth = 0.02;
 constexpr const char* k_as_good = "as good";  // in place of shares
 
-double seconds(const Topology& topology, const Routing& routing, const Demand& demand) {
+double exchange_s(const Topology& topology, const Routing& routing, const Demand& demand) {
   return all_to_all_time(topology, link_loads(topology, routing, demand)) / topology.slowest_bandwidth();
 }
 
@@ -61,8 +61,8 @@ SharePlan SharePlanner::plan(std::span<const std::uint64_t> bytes, const std::at
   };
   const Synthesis best = synthesis::best_weights(topology_, routes_, options);
   Chunked chunks = chunked(topology_, best.routing, k_most_chunks, k_negligible_loss, &demand);
-  plan.before_s = seconds(topology_, in_force_, demand);
-  plan.after_s = seconds(topology_, chunks.routing, demand);
+  plan.before_s = exchange_s(topology_, in_force_, demand);
+  plan.after_s = exchange_s(topology_, chunks.routing, demand);
   plan.least_routes_s = best.time_lower_of_paths / topology_.slowest_bandwidth();
   plan.least_s = best.bound.time_lower / topology_.slowest_bandwidth();
   if (plan.after_s > (1 - k_worth) * plan.before_s) return plan;

@@ -3,15 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/deadline.h"
+
 namespace colltopo {
-
-namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point then) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
-}
-
-}  // namespace
 
 void Watch::begin(double interval_s, std::string stamp) {
   interval_s_ = interval_s;

@@ -4,16 +4,13 @@
 #include <cassert>
 #include <cstring>
 
+#include "colltopo/arena.h"
+
 namespace colltopo {
 
 namespace {
 
 using Length = std::uint32_t;
-constexpr std::size_t k_alignment = 64;
-
-constexpr std::size_t aligned(std::size_t bytes) { return (bytes + k_alignment - 1) / k_alignment * k_alignment; }
-
-bool is_message(Action action) { return action == Action::send || action == Action::recv; }
 
 }  // namespace
 
@@ -28,7 +25,7 @@ AggregationPlan::AggregationPlan(std::shared_ptr<const Plan> plan, std::size_t l
     const bool sends = op.action == Action::send;
     const auto blocks = static_cast<std::size_t>(chunks_in(sends ? op.source : op.target));
     messages_of_[i] = {blocks * (limit + sizeof(Length)), arena_bytes_};
-    arena_bytes_ += aligned(messages_of_[i].room);
+    arena_bytes_ += Arena::aligned(messages_of_[i].room);
     messages_ += sends ? 1 : 0;
   }
   for (std::uint32_t i = 0; i < plan_->size(); ++i)

@@ -9,13 +9,6 @@ namespace colltopo {
 
 namespace {
 
-// Bytes, of scratch areas and staged messages.
-constexpr std::size_t aligned(std::size_t bytes) {
-  return (bytes + Bound::k_alignment - 1) / Bound::k_alignment * Bound::k_alignment;
-}
-
-bool is_message(Action action) { return action == Action::send || action == Action::recv; }
-
 Layout layout_of(const Shape& shape, const Binding& binding) {
   if (binding.shards.given) return {shape, binding.shards, binding.segments};
   return binding.counts.empty() ? Layout(shape, binding.count, binding.element_size, binding.segments)
@@ -130,7 +123,7 @@ void Frame::place_messages(const Binding& binding) {
     if (plan_->scratch() == 0) continue;
     const std::size_t bytes = plan_->options().compact ? static_cast<std::size_t>(plan_->scratch()) * slice.unit_bytes()
                                                        : slice.slot_offset(plan_->scratch());
-    scratch_bytes_ = in_chunks_ ? bytes : aligned(scratch_bytes_ + bytes);
+    scratch_bytes_ = in_chunks_ ? bytes : Arena::aligned(scratch_bytes_ + bytes);
   }
 }
 
@@ -200,7 +193,7 @@ void Frame::place_staging() {
       before.bytes += i.bytes;
       ++before.padding;
     } else {
-      before.bytes = aligned(before.bytes + std::min(i.bytes, part_ * k_parts_under_way));
+      before.bytes = Arena::aligned(before.bytes + std::min(i.bytes, part_ * k_parts_under_way));
     }
     Used& bank = most[shared ? i.stage % 2 : 0];
     bank = {std::max(bank.bytes, before.bytes), std::max(bank.padding, before.padding)};
@@ -301,7 +294,7 @@ Bound::Bound(std::shared_ptr<const Frame> frame, const Binding& binding)
       binding_(binding),
       unit_(frame_->in_chunks_ ? Frame::uniform_unit(*frame_->plan_, binding) : 1) {
   keep_counts();
-  scratch_bytes_ = aligned(frame_->scratch_bytes_ * unit_);
+  scratch_bytes_ = Arena::aligned(frame_->scratch_bytes_ * unit_);
 
   arena_bytes_ = staging_offset(frame_->staging_bytes_, frame_->staging_padding_);
   straighten();

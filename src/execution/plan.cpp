@@ -12,8 +12,6 @@ namespace colltopo {
 
 namespace {
 
-bool is_message(Action action) { return action == Action::send || action == Action::recv; }
-
 // Collects, for each op, the earlier ops that it must wait for. Chunks that all ops touch together count as one cell,
 // so what a program costs is its runs and not their lengths.
 class Hazards {

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "base/index.h"
+
 namespace colltopo {
 
 namespace {
-
-std::size_t at(NodeId node) { return static_cast<std::size_t>(node); }
 
 /// The same walk without going round in circles.
 std::vector<LinkId> without_loops(const Topology& topology, const std::vector<LinkId>& links) {
@@ -30,14 +30,14 @@ Capacity LogicalEdge::capacity() const {
 }
 
 SplitNetwork::SplitNetwork(const Topology& topology, const std::vector<Capacity>& of_link)
-    : topology_(&topology), out_(at(topology.nodes())), in_(at(topology.nodes())) {
+    : topology_(&topology), out_(index(topology.nodes())), in_(index(topology.nodes())) {
   for (std::size_t link = 0; link < of_link.size(); ++link) {
     if (of_link[link] == 0) continue;
     const auto [tail, head, bandwidth, latency] = topology.links()[link];
-    Bundle& bundle = out_[at(tail)][head];
+    Bundle& bundle = out_[index(tail)][head];
     bundle.capacity += of_link[link];
     bundle.strands.push_back({static_cast<std::int32_t>(paths_.size()), of_link[link]});
-    in_[at(head)][tail] += of_link[link];
+    in_[index(head)][tail] += of_link[link];
     paths_.push_back({static_cast<std::int32_t>(link), -1});
   }
 }
@@ -45,37 +45,37 @@ SplitNetwork::SplitNetwork(const Topology& topology, const std::vector<Capacity>
 std::vector<CapacityEdge> SplitNetwork::edges() const {
   std::vector<CapacityEdge> edges;
   for (NodeId node = 0; node < topology_->nodes(); ++node)
-    for (const auto& [head, bundle] : out_[at(node)]) edges.push_back({node, head, bundle.capacity});
+    for (const auto& [head, bundle] : out_[index(node)]) edges.push_back({node, head, bundle.capacity});
   return edges;
 }
 
 Capacity SplitNetwork::capacity(NodeId tail, NodeId head) const {
-  const auto found = out_[at(tail)].find(head);
-  return found == out_[at(tail)].end() ? 0 : found->second.capacity;
+  const auto found = out_[index(tail)].find(head);
+  return found == out_[index(tail)].end() ? 0 : found->second.capacity;
 }
 
 std::vector<CapacityEdge> SplitNetwork::edges_into(NodeId node) const {
   std::vector<CapacityEdge> edges;
-  for (const auto& [tail, capacity] : in_[at(node)]) edges.push_back({tail, node, capacity});
+  for (const auto& [tail, capacity] : in_[index(node)]) edges.push_back({tail, node, capacity});
   return edges;
 }
 
 std::vector<CapacityEdge> SplitNetwork::edges_out_of(NodeId node) const {
   std::vector<CapacityEdge> edges;
-  for (const auto& [head, bundle] : out_[at(node)]) edges.push_back({node, head, bundle.capacity});
+  for (const auto& [head, bundle] : out_[index(node)]) edges.push_back({node, head, bundle.capacity});
   return edges;
 }
 
 SplitNetwork::Strand SplitNetwork::take(NodeId tail, NodeId head, Capacity amount) {
-  const auto found = out_[at(tail)].find(head);
+  const auto found = out_[index(tail)].find(head);
   Bundle& bundle = found->second;
   Strand taken = bundle.strands.back();
   taken.amount = std::min(taken.amount, amount);
   bundle.strands.back().amount -= taken.amount;
   if (bundle.strands.back().amount == 0) bundle.strands.pop_back();
   bundle.capacity -= taken.amount;
-  if (bundle.capacity == 0) out_[at(tail)].erase(found);
-  if ((in_[at(head)][tail] -= taken.amount) == 0) in_[at(head)].erase(tail);
+  if (bundle.capacity == 0) out_[index(tail)].erase(found);
+  if ((in_[index(head)][tail] -= taken.amount) == 0) in_[index(head)].erase(tail);
   return taken;
 }
 
@@ -88,20 +88,20 @@ void SplitNetwork::split(NodeId relay, const Splitting& splitting) {
       const Strand second = take(relay, to, same);
       same -= second.amount;
       if (from == to) continue;
-      Bundle& bundle = out_[at(from)][to];
+      Bundle& bundle = out_[index(from)][to];
       bundle.capacity += second.amount;
       bundle.strands.push_back({static_cast<std::int32_t>(paths_.size()), second.amount});
       paths_.push_back({first.path, second.path});
-      in_[at(to)][from] += second.amount;
+      in_[index(to)][from] += second.amount;
     }
   }
 }
 
 void SplitNetwork::isolate(NodeId node) {
-  for (const auto& [head, bundle] : out_[at(node)]) in_[at(head)].erase(node);
-  for (const auto& [tail, capacity] : in_[at(node)]) out_[at(tail)].erase(node);
-  out_[at(node)].clear();
-  in_[at(node)].clear();
+  for (const auto& [head, bundle] : out_[index(node)]) in_[index(head)].erase(node);
+  for (const auto& [tail, capacity] : in_[index(node)]) out_[index(tail)].erase(node);
+  out_[index(node)].clear();
+  in_[index(node)].clear();
 }
 
 void SplitNetwork::append_links(std::int32_t path, std::vector<LinkId>& links) const {
@@ -121,7 +121,7 @@ void SplitNetwork::append_links(std::int32_t path, std::vector<LinkId>& links) c
 std::vector<LogicalEdge> SplitNetwork::logical_edges() const {
   std::vector<LogicalEdge> edges;
   for (NodeId tail = 0; tail < topology_->hosts(); ++tail) {
-    for (const auto& [head, bundle] : out_[at(tail)]) {
+    for (const auto& [head, bundle] : out_[index(tail)]) {
       LogicalEdge edge{tail, head, {}};
       for (const Strand& strand : bundle.strands) {
         std::vector<LinkId> links;

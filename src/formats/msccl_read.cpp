@@ -48,7 +48,8 @@ Runs runs_of(const std::vector<Value>& values) {
 
 class Placement {
  public:
-  Placement(const Algorithm& algorithm, const Shape& shape, Chunk split, const std::string& file, Reading reading)
+  Placement(const msccl::Algorithm& algorithm, const Shape& shape, Chunk split, const std::string& file,
+            Reading reading)
       : algorithm_(algorithm), shape_(shape), split_(split), file_(file), reading_(reading) {
     for (Rank rank = 0; rank < shape.ranks; ++rank) gpus_.emplace_back(shape_, rank, reading.in_place);
     ops_.resize(gpus_.size());
@@ -288,7 +289,7 @@ class Placement {
     return std::move(program).build();
   }
 
-  const Algorithm& algorithm_;
+  const msccl::Algorithm& algorithm_;
   const Shape& shape_;
   Chunk split_;  // our chunks in one of the algorithm's
   const std::string& file_;
@@ -301,7 +302,7 @@ class Placement {
 };
 
 /// The rank that has, or gets, the vector: alone in receiving, or sending, nothing.
-Rank root_of(const Algorithm& algorithm, const std::string& file) {
+Rank root_of(const msccl::Algorithm& algorithm, const std::string& file) {
   const bool spreads = row(algorithm.collective).spreads;
   std::vector<Rank> roots;
   for (Rank rank = 0; rank < static_cast<Rank>(algorithm.gpus.size()); ++rank) {
@@ -316,7 +317,7 @@ Rank root_of(const Algorithm& algorithm, const std::string& file) {
 }
 
 /// `split`: into how many of ours a chunk is cut; a vector of ours has a whole number of chunks per rank.
-Shape shape_of(const Algorithm& algorithm, const std::string& file, Chunk& split) {
+Shape shape_of(const msccl::Algorithm& algorithm, const std::string& file, Chunk& split) {
   const auto ranks = static_cast<Rank>(algorithm.gpus.size());
   Shape shape{algorithm.collective, ranks, algorithm.chunks, 0};
   split = 1;
@@ -345,7 +346,7 @@ Shape shape_of(const Algorithm& algorithm, const std::string& file, Chunk& split
   return shape;
 }
 
-std::string plain_name(const Algorithm& algorithm) {
+std::string plain_name(const msccl::Algorithm& algorithm) {
   std::string plain = algorithm.name.empty() ? "msccl" : algorithm.name;
   for (char& letter : plain)
     if (static_cast<unsigned char>(letter) < 32 || letter == 127) letter = ' ';
@@ -357,7 +358,7 @@ std::string plain_name(const Algorithm& algorithm) {
 bool is_msccl_xml(std::string_view contents) { return has_xml_root(contents, "algo"); }
 
 Schedule read_msccl_xml(std::string_view contents, const std::string& file) {
-  const Algorithm algorithm = parsed(contents, file);
+  const msccl::Algorithm algorithm = parsed(contents, file);
   const std::vector<Turn> order = turns(algorithm, file);
   Chunk split = 1;
   Schedule schedule;

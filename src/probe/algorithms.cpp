@@ -14,8 +14,8 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr double k_long_enough = 8e-3;  // s, of the calls of one size
-constexpr double k_block = 1e-4;        // s, of calls in a row: long against the clock and who leaves a barrier first
+constexpr double k_size_long_enough = 8e-3;  // s, of the calls of one size
+constexpr double k_block = 1e-4;  // s, of calls in a row: long against the clock and who leaves a barrier first
 constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
 // several in a row, and not with every algorithm.
@@ -149,7 +149,7 @@ class Measured {
       const double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
       const int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row);
       const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
-      const int blocks = as_many(k_long_enough, calls * one, k_least_blocks, k_most_blocks);
+      const int blocks = as_many(k_size_long_enough, calls * one, k_least_blocks, k_most_blocks);
       const std::vector<double> some = caller.seconds(blocks, calls);
       if (!caller.was_always(contender_.algorithm != k_previous)) break;
       std::ranges::copy(some, std::back_inserter(seconds_[bytes]));

@@ -17,7 +17,7 @@ namespace colltopo::probe {
 namespace {
 
 constexpr std::size_t k_most = 4;  // algorithms of a collective
-constexpr std::size_t k_small = 8, k_large = std::size_t{64} << 10, k_together = std::size_t{256} << 10;
+constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{64} << 10, k_together = std::size_t{256} << 10;
 
 Settings settings_of_environment() {
   Settings settings;
@@ -63,9 +63,10 @@ std::vector<Contender> previous_ones(const std::string& previous) {
 
 std::vector<std::size_t> sizes_of(Collective collective, int ranks) {
   const std::size_t share = std::bit_floor(k_together / static_cast<std::size_t>(ranks));
-  const std::size_t large = row(collective).counts_shards() ? std::clamp<std::size_t>(share, 4096, k_large) : k_large;
-  const int octaves = static_cast<int>(std::bit_width(large / k_small)) - 1;
-  return {k_small, k_small << (octaves + 1) / 3, k_small << (2 * octaves + 1) / 3, large};
+  const std::size_t large =
+      row(collective).counts_shards() ? std::clamp<std::size_t>(share, 4096, k_large_call) : k_large_call;
+  const int octaves = static_cast<int>(std::bit_width(large / k_small_call)) - 1;
+  return {k_small_call, k_small_call << (octaves + 1) / 3, k_small_call << (2 * octaves + 1) / 3, large};
 }
 
 Contenders contenders(const Places& places, const std::string& constants, const std::string& previous) {

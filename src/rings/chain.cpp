@@ -7,11 +7,11 @@
 #include <span>
 #include <utility>
 
+#include "base/index.h"
+
 namespace colltopo {
 
 namespace {
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 struct Arc {
   int tail = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/index.h"
 #include "colltopo/rings.h"
 #include "rings/chain.h"
 #include "rings/sequences.h"
@@ -14,8 +15,6 @@
 namespace colltopo {
 
 namespace {
-
-std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
 
 /// Arrays of all subtrees, if every path may have up to `length` switches.
 class Arrays {

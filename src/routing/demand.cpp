@@ -29,9 +29,9 @@ std::vector<double> link_loads(const Topology& topology, const Routing& routing,
 namespace {
 
 /// Reads one form after having seen which it is.
-class Reader {
+class DemandReader {
  public:
-  Reader(const std::string& text, const std::string& file, NodeId hosts)
+  DemandReader(const std::string& text, const std::string& file, NodeId hosts)
       : file_{text, file}, lines_(text), demand_(hosts) {}
 
   Demand read() {
@@ -142,7 +142,7 @@ class Reader {
 }  // namespace
 
 Demand read_demand(const std::string& text, const std::string& file, NodeId hosts) {
-  return Reader(text, file, hosts).read();
+  return DemandReader(text, file, hosts).read();
 }
 
 }  // namespace colltopo

@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <numeric>
 
-namespace colltopo {
+#include "base/index.h"
 
-namespace {
-constexpr std::size_t at(LinkId link) { return static_cast<std::size_t>(link); }
-}  // namespace
+namespace colltopo {
 
 Dependencies::Dependencies(std::size_t links, RouteLinks routes) : first_(links + 1, 0) {
   std::vector<std::vector<LinkId>> wanted(links);  // sorted
   for (const auto& route : routes)
     for (std::size_t i = 1; i < route.size(); ++i) {
-      std::vector<LinkId>& known = wanted[at(route[i - 1])];
+      std::vector<LinkId>& known = wanted[index(route[i - 1])];
       const auto place = std::lower_bound(known.begin(), known.end(), route[i]);
       if (place == known.end() || *place != route[i]) known.insert(place, route[i]);
     }
@@ -71,7 +69,7 @@ std::size_t AcyclicLayer::memory_of(LinkId from, LinkId to) {
 bool AcyclicLayer::is_known_to_return(std::span<const LinkId> route) const {
   for (std::size_t i = 1; i < route.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (order_[at(route[i])] < order_[at(route[j])] &&
+      if (order_[index(route[i])] < order_[index(route[j])] &&
           leads_[memory_of(route[i], route[j])] == std::pair(route[i], route[j]))
         return true;
   return false;
@@ -82,25 +80,25 @@ bool AcyclicLayer::is_known_to_return(std::span<const LinkId> route) const {
 bool AcyclicLayer::returns(std::span<const LinkId> route) {
   limits_.assign(1, -1);  // [place] the last place in the order from which there is a way to an earlier link
   for (std::size_t i = 0; i < route.size(); ++i) {
-    place_[at(route[i])] = static_cast<std::int32_t>(i);
-    limits_.push_back(std::max(limits_.back(), order_[at(route[i])]));
+    place_[index(route[i])] = static_cast<std::int32_t>(i);
+    limits_.push_back(std::max(limits_.back(), order_[index(route[i])]));
   }
   after_.clear();
   bool found = false;
   // What the later links lead to has been seen already, as far as it matters, when the earlier ones are looked at.
   for (std::size_t i = route.size(); i-- > 1 && !found;) {
     const std::int32_t last = limits_[i];
-    if (order_[at(route[i])] > last) continue;
+    if (order_[index(route[i])] > last) continue;
     stack_.assign(1, route[i]);
     while (!stack_.empty() && !found) {
       const LinkId link = stack_.back();
       stack_.pop_back();
-      for (const LinkId next : wanted_[at(link)]) {
-        if (seen_[at(next)] || order_[at(next)] > last) continue;
-        seen_[at(next)] = true;
+      for (const LinkId next : wanted_[index(link)]) {
+        if (seen_[index(next)] || order_[index(next)] > last) continue;
+        seen_[index(next)] = true;
         after_.push_back(next);
         stack_.push_back(next);
-        const std::int32_t place = place_[at(next)];
+        const std::int32_t place = place_[index(next)];
         if (place < 0 || static_cast<std::size_t>(place) >= i) continue;
         found = true;
         forbid(route.subspan(static_cast<std::size_t>(place), i - static_cast<std::size_t>(place) + 1));
@@ -108,8 +106,8 @@ bool AcyclicLayer::returns(std::span<const LinkId> route) {
       }
     }
   }
-  for (const LinkId link : after_) seen_[at(link)] = false;
-  for (const LinkId link : route) place_[at(link)] = -1;
+  for (const LinkId link : after_) seen_[index(link)] = false;
+  for (const LinkId link : route) place_[index(link)] = -1;
   return found;
 }
 
@@ -121,31 +119,31 @@ void AcyclicLayer::forbid(std::span<const LinkId> part) {
 
 /// Makes no cycle.
 void AcyclicLayer::add(LinkId held, LinkId wanted, DependencyId dependency) {
-  if (order_[at(held)] > order_[at(wanted)]) {
+  if (order_[index(held)] > order_[index(wanted)]) {
     after_.clear();
     before_.clear();
-    collect_after(wanted, order_[at(held)]);
-    collect_before(held, order_[at(wanted)]);
-    for (const LinkId link : after_) seen_[at(link)] = false;
-    for (const LinkId link : before_) seen_[at(link)] = false;
+    collect_after(wanted, order_[index(held)]);
+    collect_before(held, order_[index(wanted)]);
+    for (const LinkId link : after_) seen_[index(link)] = false;
+    for (const LinkId link : before_) seen_[index(link)] = false;
     reorder();
   }
-  wanted_[at(held)].push_back(wanted);
-  holders_[at(wanted)].push_back(held);
+  wanted_[index(held)].push_back(wanted);
+  holders_[index(wanted)].push_back(held);
   state_[dependency] = State::present;
 }
 
 /// Collects in after_ what follows `from`, up to the place `most`.
 void AcyclicLayer::collect_after(LinkId from, std::int32_t most) {
   stack_.assign(1, from);
-  seen_[at(from)] = true;
+  seen_[index(from)] = true;
   after_.push_back(from);
   while (!stack_.empty()) {
     const LinkId link = stack_.back();
     stack_.pop_back();
-    for (const LinkId next : wanted_[at(link)]) {
-      if (seen_[at(next)] || order_[at(next)] > most) continue;
-      seen_[at(next)] = true;
+    for (const LinkId next : wanted_[index(link)]) {
+      if (seen_[index(next)] || order_[index(next)] > most) continue;
+      seen_[index(next)] = true;
       after_.push_back(next);
       stack_.push_back(next);
     }
@@ -155,14 +153,14 @@ void AcyclicLayer::collect_after(LinkId from, std::int32_t most) {
 /// Collects in before_ what leads to `from`, down to the place `least`.
 void AcyclicLayer::collect_before(LinkId from, std::int32_t least) {
   stack_.assign(1, from);
-  seen_[at(from)] = true;
+  seen_[index(from)] = true;
   before_.push_back(from);
   while (!stack_.empty()) {
     const LinkId link = stack_.back();
     stack_.pop_back();
-    for (const LinkId next : holders_[at(link)]) {
-      if (seen_[at(next)] || order_[at(next)] < least) continue;
-      seen_[at(next)] = true;
+    for (const LinkId next : holders_[index(link)]) {
+      if (seen_[index(next)] || order_[index(next)] < least) continue;
+      seen_[index(next)] = true;
       before_.push_back(next);
       stack_.push_back(next);
     }
@@ -171,14 +169,14 @@ void AcyclicLayer::collect_before(LinkId from, std::int32_t least) {
 
 /// The links of both searches share their places anew: those before first, each group in the order it had.
 void AcyclicLayer::reorder() {
-  const auto by_order = [&](LinkId a, LinkId b) { return order_[at(a)] < order_[at(b)]; };
+  const auto by_order = [&](LinkId a, LinkId b) { return order_[index(a)] < order_[index(b)]; };
   std::sort(before_.begin(), before_.end(), by_order);
   std::sort(after_.begin(), after_.end(), by_order);
   before_.insert(before_.end(), after_.begin(), after_.end());
   places_.clear();
-  for (const LinkId link : before_) places_.push_back(order_[at(link)]);
+  for (const LinkId link : before_) places_.push_back(order_[index(link)]);
   std::sort(places_.begin(), places_.end());
-  for (std::size_t i = 0; i < before_.size(); ++i) order_[at(before_[i])] = places_[i];
+  for (std::size_t i = 0; i < before_.size(); ++i) order_[index(before_[i])] = places_[i];
 }
 
 }  // namespace colltopo

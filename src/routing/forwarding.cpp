@@ -1,5 +1,6 @@
 // Tables from routes, completed to trees, and the proof that they do what the routes say.
 #include "colltopo/forwarding.h"
+#include "base/index.h"
 
 #include <algorithm>
 #include <tuple>
@@ -13,8 +14,6 @@ namespace colltopo {
 namespace {
 
 constexpr std::size_t k_most_faults = 20;
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 void require_routes(const Schedule& schedule, const Topology& topology) {
   if (schedule.routes.empty())

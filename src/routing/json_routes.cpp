@@ -69,9 +69,9 @@ void write_paths(std::ostream& out, const Schedule& schedule) {
   out << "]\n";
 }
 
-class Reader {
+class RoutesReader {
  public:
-  Reader(std::istream& in, std::string name) : name_(std::move(name)) {
+  RoutesReader(std::istream& in, std::string name) : name_(std::move(name)) {
     try {
       root_ = Json::parse(in);
     } catch (const Json::exception& error) {
@@ -121,7 +121,7 @@ void write_json_routes(std::ostream& out, const Schedule& schedule, const Topolo
 
 ForwardingTables read_json_routes(std::istream& in, const std::string& name_for_errors, const Schedule& schedule,
                                   const Topology& topology) {
-  const Reader reader(in, name_for_errors);
+  const RoutesReader reader(in, name_for_errors);
   if (const std::string made_for = reader.root().value("topology", ""); made_for != fingerprint(topology))
     reader.fail(
         fmt::format("its tables are those of topology {}; {} is {}", made_for, topology.name(), fingerprint(topology)));

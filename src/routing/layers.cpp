@@ -16,7 +16,7 @@ namespace {
 
 // How often lash-sequential fills the layers again: more seldom saves one. Nor more often than takes a few seconds
 // where routes are many and so long that they need a lot of layers.
-constexpr int k_most_refills = 16;
+constexpr int k_most_layer_refills = 16;
 constexpr double k_most_trials = 5e7;  // of a dependency in a layer
 
 constexpr std::size_t k_routes_of_slice = 4096;  // at least, where threads share routes
@@ -50,7 +50,7 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
   double dependencies_of_routes = 0;
   for (const auto& route : routes) dependencies_of_routes += static_cast<double>(route.size());
   double trials = 0;
-  for (int pass = 0; pass < k_most_refills; ++pass) {
+  for (int pass = 0; pass < k_most_layer_refills; ++pass) {
     const std::int32_t layers = layers_in(filled.layer_of);
     trials += layers * dependencies_of_routes;
     if (layers <= 1 || trials > k_most_trials) break;

@@ -1,5 +1,6 @@
 // Colouring of the routes to each host: routes that leave a node by different links need different planes.
 #include "colltopo/planes.h"
+#include "base/index.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,12 +12,10 @@ namespace colltopo {
 
 namespace {
 
-constexpr int k_most_refills = 12;
+constexpr int k_most_plane_refills = 12;
 constexpr std::size_t k_hosts_at_once = 32;  // whose planes several threads find
 
 using RouteId = std::uint32_t;
-
-std::size_t index(std::int32_t id) { return static_cast<std::size_t>(id); }
 
 /// [host] the routes to it.
 std::vector<std::vector<RouteId>> by_target(const Topology& topology, RouteLinks routes) {
@@ -137,7 +136,7 @@ std::int32_t find_planes(const std::vector<RouteId>& members, RouteLinks routes,
                    [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
   std::int32_t planes = planes_to_host.fill(order, plane_of);
   std::mt19937 random(1);
-  for (int pass = 0; planes > allowed && pass < k_most_refills; ++pass) {
+  for (int pass = 0; planes > allowed && pass < k_most_plane_refills; ++pass) {
     reorder(order, plane_of, planes, pass, random);
     planes = planes_to_host.fill(order, plane_of);
   }

@@ -1,5 +1,6 @@
 // Trees of paths, what they send to whom, and the whole schedule out of them.
 #include "colltopo/symmetric.h"
+#include "base/index.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +15,6 @@
 namespace colltopo {
 
 namespace {
-
-std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 /// A tree while paths are put into it: children in the order in which they came.
 class GrowingTree {

@@ -1,14 +1,13 @@
 // A rank's program, out of what the representatives send.
 #include <fmt/format.h>
 
+#include "base/index.h"
 #include "colltopo/error.h"
 #include "colltopo/symmetric.h"
 
 namespace colltopo {
 
 namespace {
-
-std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 /// [target] the lanes to it.
 std::vector<std::span<const Chunk>> lanes_to(Rank ranks, std::span<const Split> splits) {

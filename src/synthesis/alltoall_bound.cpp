@@ -16,8 +16,7 @@ using namespace synthesis;
 
 namespace {
 
-constexpr double k_start_gap = 1e-3;            // of the interior point's start
-constexpr double k_fine_gap = 1e-9;             // of small instances, where it costs nothing
+constexpr double k_small_gap = 1e-9;            // of small instances, where it costs nothing
 constexpr double k_small_pairs = 20000;         // an instance of so many pairs
 constexpr std::size_t k_small_classes = 400;    // and classes is small
 constexpr double k_recomputed_distances = 2e7;  // hosts times links up to which the whole's distances are recomputed
@@ -77,7 +76,7 @@ std::vector<double> even_loads(const FlowInstance& instance) {
 FlowSolution solve(const FlowInstance& instance, SynthesisOptions options) {
   const double pairs = static_cast<double>(instance.sources.size()) * (instance.topology->hosts() - 1);
   const std::size_t classes = instance.class_capacity.size();
-  if (pairs <= k_small_pairs && classes <= k_small_classes) options.gap = std::min(options.gap, k_fine_gap);
+  if (pairs <= k_small_pairs && classes <= k_small_classes) options.gap = std::min(options.gap, k_small_gap);
   return near_optimal_flow(instance, options, k_start_gap, Answer::loads);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/deadline.h"
+#include "base/index.h"
 #include "colltopo/chunking.h"
 #include "colltopo/error.h"
 #include "colltopo/symmetric_alltoall.h"
@@ -24,9 +25,6 @@ namespace {
 
 constexpr double k_flow_part = 0.3;    // of the gap is the flow's, the rest is for merging paths and whole chunks
 constexpr double k_merged_part = 0.6;  // is spent when paths have been merged
-constexpr double k_start_gap = 1e-3;   // of the interior point's start
-
-std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 FlowInstance instance_of(const Topology& topology, const Symmetry& symmetry) {
   FlowInstance instance;

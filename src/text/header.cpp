@@ -18,7 +18,7 @@ constexpr std::string_view first_line(Form form) {
   return form == Form::text ? "topo-schedule 1" : "topo-schedule-binary 1";
 }
 
-std::int32_t sections_of(const Shape& shape, bool routes, Form form) {
+std::int32_t count_of_sections(const Shape& shape, bool routes, Form form) {
   return shape.ranks + (!routes ? 0 : form == Form::text ? 1 : shape.ranks);
 }
 
@@ -158,7 +158,7 @@ std::string generate_fault(const ScheduleHeader& header) {
   return {};
 }
 
-void require_writable(const ScheduleHeader& header) {
+void require_writable_header(const ScheduleHeader& header) {
   const Shape& shape = header.shape;
   const auto require = [](bool good, std::string_view fact) {
     if (!good) throw Error(fmt::format("schedule cannot be written: {}", fact));
@@ -235,7 +235,7 @@ Head read_head(Lines& lines, Form form) {
     read_generate(last, header);
     if (const std::string fault = generate_fault(header); !fault.empty()) throw lines.error(fault);
   } else if (last.takes("sections")) {
-    const std::int32_t with_routes = sections_of(shape, true, form);
+    const std::int32_t with_routes = count_of_sections(shape, true, form);
     head.sections = last.number("sections", shape.ranks, with_routes);
     if (head.sections != shape.ranks && head.sections != with_routes)
       throw lines.error(fmt::format("{} sections, expected {} or {}", head.sections, shape.ranks, with_routes));
@@ -260,7 +260,7 @@ Head read_head(Lines& lines, Form form) {
 }
 
 void write_head(SealedLines& out, const ScheduleHeader& header, bool routes, Form form) {
-  require_writable(header);
+  require_writable_header(header);
   const Shape& shape = header.shape;
   out.line(first_line(form));
   out.line(header.name.empty() ? "name" : "name " + header.name);
@@ -281,7 +281,7 @@ void write_head(SealedLines& out, const ScheduleHeader& header, bool routes, For
   if (header.orbits > 0)
     out.line(fmt::format("orbits {}", header.orbits));
   else if (header.algorithm.empty())
-    out.line(fmt::format("sections {}", sections_of(shape, routes, form)));
+    out.line(fmt::format("sections {}", count_of_sections(shape, routes, form)));
   else
     out.line(generate_line(header));
 }

@@ -21,8 +21,6 @@ constexpr unsigned k_next_target = 1, k_route_lane_0 = 2, k_same_layer = 4;
 constexpr std::size_t k_most_at_once = 1 << 20;  // of memory that a number asks for before there is anything to put in
 constexpr std::uint64_t k_most = (std::uint64_t{1} << 31) - 1;
 
-bool is_message(Action action) { return action == Action::send || action == Action::recv; }
-
 /// What is foreseen of the next op.
 class Foreseen {
  public:

@@ -56,7 +56,7 @@ std::vector<Program> generated_programs(const Head& head, const std::string& fil
 
 // Reads by `read` a section chained to the header, and says where it lies.
 template <class Read>
-Place placed(Lines& lines, Seal header, const Read& read) {
+Place read_in_place(Lines& lines, Seal header, const Read& read) {
   Place place;
   place.bytes.first = lines.offset();
   place.line = lines.line() + 1;
@@ -81,7 +81,7 @@ void require_places(const Lines& lines, const ScheduleHeader& header, const std:
 // Index and last line behind sections that lie in these places.
 void read_ends(Lines& lines, const Head& head, const Stretch& header, const std::vector<Place>& places) {
   std::vector<Place> stated;
-  const Place index = placed(lines, head.seal, [&] { stated = read_index(lines, head); });
+  const Place index = read_in_place(lines, head.seal, [&] { stated = read_index(lines, head); });
   require_places(lines, head.header, stated, places);
   const LastLine last = read_last_line(lines);
   if (last != LastLine{lines.line(), header, index.bytes}) {
@@ -106,12 +106,13 @@ SymmetricSchedule read_orbits(std::string_view text, const std::string& file) {
   schedule.bound = head.header.bound;
   schedule.proof = head.header.proof;
   std::vector<Place> places;
-  places.push_back(placed(lines, head.seal, [&] { schedule.symmetry = read_symmetry(lines, head); }));
+  places.push_back(read_in_place(lines, head.seal, [&] { schedule.symmetry = read_symmetry(lines, head); }));
   for (std::int32_t orbit = 0; orbit < head.header.orbits; ++orbit)
-    places.push_back(placed(lines, head.seal,
-                            [&] { schedule.splits.push_back(read_targets(lines, head, schedule.symmetry, orbit)); }));
+    places.push_back(read_in_place(
+        lines, head.seal, [&] { schedule.splits.push_back(read_targets(lines, head, schedule.symmetry, orbit)); }));
   for (std::int32_t orbit = 0; orbit < head.header.orbits; ++orbit)
-    places.push_back(placed(lines, head.seal, [&] { schedule.paths.push_back(read_paths(lines, head, orbit)); }));
+    places.push_back(
+        read_in_place(lines, head.seal, [&] { schedule.paths.push_back(read_paths(lines, head, orbit)); }));
   read_ends(lines, head, header, places);
   return schedule;
 }
@@ -129,10 +130,11 @@ Schedule read_all(std::string_view text, const std::string& file) {
                     head.header.proof};
   std::vector<Place> places;
   for (Rank rank = 0; rank < shape.ranks && !head.parametric(); ++rank) {
-    places.push_back(placed(lines, head.seal, [&] { schedule.programs.push_back(read_section(lines, head, rank)); }));
+    places.push_back(
+        read_in_place(lines, head.seal, [&] { schedule.programs.push_back(read_section(lines, head, rank)); }));
   }
   if (head.has_routes()) {
-    places.push_back(placed(lines, head.seal, [&] { schedule.routes = read_routes(lines, head); }));
+    places.push_back(read_in_place(lines, head.seal, [&] { schedule.routes = read_routes(lines, head); }));
   }
   if (!head.parametric()) require_steps(head, schedule.steps(), file);
   read_ends(lines, head, header, places);
@@ -299,7 +301,7 @@ bool begins_binary(std::istream& in) {
   return is_binary(beginning);
 }
 
-SectionedSchedule sections_of(BinaryFile& file) {
+SectionedSchedule sections_in(BinaryFile& file) {
   const ScheduleHeader& header = file.head().header;
   SectionedSchedule sections;
   sections.facts = {header.name,  header.shape,         {},          {}, header.topology,
@@ -313,7 +315,7 @@ SectionedSchedule sections_of(BinaryFile& file) {
 
 Schedule read_binary(std::istream& in, const std::string& file) {
   BinaryFile binary(in, file);
-  Schedule schedule = whole(sections_of(binary));
+  Schedule schedule = whole(sections_in(binary));
   if (schedule.steps() != binary.head().header.steps) require_steps(binary.head(), schedule.steps(), file);
   return schedule;
 }
@@ -350,7 +352,7 @@ Program ScheduleFile::program(Rank rank) { return opened_->program(rank); }
 
 std::optional<SectionedSchedule> ScheduleFile::sections() {
   if (!opened_->binary) return {};
-  return sections_of(*opened_->binary);
+  return sections_in(*opened_->binary);
 }
 
 Schedule read_schedule(std::istream& in, const std::string& name_for_errors) {

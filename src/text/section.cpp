@@ -55,8 +55,6 @@ struct StatedOp {
   Runs source, target;
 };
 
-bool is_message(Action action) { return action == Action::send || action == Action::recv; }
-
 Action read_action(Words& words) {
   const std::string_view word = words.word("an op");
   for (const Action action : {Action::send, Action::recv, Action::copy, Action::reduce}) {

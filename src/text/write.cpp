@@ -88,7 +88,7 @@ Sealed sealed_section(const Program& program, Seal before) {
 
 // Writes by `write` a section chained to the header, and says where it lies.
 template <class Write>
-Place placed(SealedLines& out, Seal header, const Write& write) {
+Place written_in_place(SealedLines& out, Seal header, const Write& write) {
   Place place;
   place.bytes.first = out.bytes();
   place.line = out.lines() + 1;
@@ -103,7 +103,7 @@ void write_ends(SealedLines& out, const ScheduleHeader& header, Seal seal, std::
                 const std::vector<Place>& places) {
   std::vector<std::string> names;
   for (std::size_t section = 0; section < places.size(); ++section) names.push_back(section_name(header, section));
-  const Place index = placed(out, seal, [&] { write_index(out, names, places); });
+  const Place index = written_in_place(out, seal, [&] { write_index(out, names, places); });
   write_last_line(out, {out.lines() + 1, {0, header_bytes}, index.bytes});
 }
 
@@ -132,12 +132,12 @@ void write_schedule(std::ostream& stream, const SectionedSchedule& schedule) {
         require_writable(program, shape, rank);
         return sealed_section(program, seal);
       },
-      [&](const Sealed& section) { places.push_back(placed(out, seal, [&] { out.append(section); })); });
+      [&](const Sealed& section) { places.push_back(written_in_place(out, seal, [&] { out.append(section); })); });
   if (schedule.has_routes) {
     std::atomic<std::size_t> routes{0};
     for_each_index(ranks, schedule.threads,
                    [&](std::size_t rank, unsigned) { routes += schedule.routes(static_cast<Rank>(rank)).size(); });
-    places.push_back(placed(out, seal, [&] {
+    places.push_back(written_in_place(out, seal, [&] {
       write_routes_begin(out, routes);
       make_in_order<std::string>(
           ranks, schedule.threads,
@@ -166,11 +166,11 @@ void write_symmetric(std::ostream& stream, const SymmetricSchedule& schedule) {
   const Seal seal = out.seal();
   const std::uint64_t header_bytes = out.bytes();
   std::vector<Place> places;
-  places.push_back(placed(out, seal, [&] { write_symmetry(out, schedule.symmetry); }));
+  places.push_back(written_in_place(out, seal, [&] { write_symmetry(out, schedule.symmetry); }));
   for (std::int32_t orbit = 0; orbit < header.orbits; ++orbit)
-    places.push_back(placed(out, seal, [&] { write_targets(out, schedule, orbit); }));
+    places.push_back(written_in_place(out, seal, [&] { write_targets(out, schedule, orbit); }));
   for (std::int32_t orbit = 0; orbit < header.orbits; ++orbit)
-    places.push_back(placed(out, seal, [&] { write_paths(out, schedule, orbit); }));
+    places.push_back(written_in_place(out, seal, [&] { write_paths(out, schedule, orbit); }));
   write_ends(out, header, seal, header_bytes, places);
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/index.h"
 #include "base/lines.h"
 #include "base/random.h"
 #include "colltopo/error.h"
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::size_t k_most_named = 20;  // hosts in one message
 
-std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
-
 /// What of a topology is gone.
 struct Gone {
   std::vector<bool> hosts;  // [host]
@@ -33,12 +32,12 @@ struct Gone {
 };
 
 /// Both links of a cable, or one link that nothing comes back on.
-using Cable = std::vector<LinkId>;
+using CableLinks = std::vector<LinkId>;
 
 /// A link pairs with the first unpaired one of its bandwidth that goes the other way.
-std::vector<Cable> cables_of(const Topology& topology) {
+std::vector<CableLinks> cables_of(const Topology& topology) {
   std::map<std::tuple<NodeId, NodeId, double>, std::vector<std::size_t>> unpaired;  // into cables
-  std::vector<Cable> cables;
+  std::vector<CableLinks> cables;
   for (LinkId id = 0; index(id) < topology.links().size(); ++id) {
     const Link& link = topology.link(id);
     std::vector<std::size_t>& waiting = unpaired[{link.head, link.tail, link.bandwidth}];
@@ -92,7 +91,7 @@ CutOff hosts_cut_off(const Topology& topology, const Gone& gone) {
   return {};
 }
 
-bool connected(const Topology& topology, const Gone& gone) {
+bool connected_without(const Topology& topology, const Gone& gone) {
   const CutOff pair = hosts_cut_off(topology, gone);
   return pair.from == pair.to;
 }
@@ -252,7 +251,7 @@ std::int64_t let_go_by_lot(const ByLot& lot, std::size_t candidates, const Topol
   for (const std::size_t candidate : order) {
     if (let_gone == lot.count) break;
     let_go(candidate);
-    if (connected(topology, gone))
+    if (connected_without(topology, gone))
       ++let_gone;
     else
       take_back(candidate);
@@ -278,7 +277,7 @@ Topology drop_links(const Topology& topology, const std::string& spec, const std
   if (argument.find('-') != std::string::npos) return without_links(topology, split_at(argument, ','), spec);
   const ByLot lot = lot_argument(spec, argument, "K or K:SEED, whole numbers of 0 or more, or cables A-B,C-D by name");
   expect_connected(topology, Gone(topology), spec);
-  const std::vector<Cable> cables = cables_of(topology);
+  const std::vector<CableLinks> cables = cables_of(topology);
   Gone gone(topology);
   const auto set = [&](std::size_t cable, bool value) {
     for (const LinkId id : cables[cable]) gone.links[index(id)] = value;

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <span>
 
+#include "base/index.h"
+
 namespace colltopo {
 
 namespace {
 
 constexpr std::size_t k_fewest_members = 4;
-
-std::size_t index(NodeId number) { return static_cast<std::size_t>(number); }
 
 class Search {
  public:

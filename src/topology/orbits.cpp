@@ -19,14 +19,13 @@
 #include <ranges>
 #include <set>
 
+#include "base/index.h"
 #include "base/union_find.h"
 #include "topology/cliques.h"
 
 namespace colltopo {
 
 namespace {
-
-std::size_t index(int number) { return static_cast<std::size_t>(number); }
 
 /// All links from one node to another.
 struct Arc {
@@ -206,7 +205,8 @@ void keep_generator(void* found_by_bliss, unsigned int /*count*/, const unsigned
 
 /// Returns log10 of the size of the group.
 template <typename Graph>
-double search(const Reduced& reduction, const std::vector<Arc>& arcs, bool one_edge_both_ways, Found& found) {
+double search_symmetries(const Reduced& reduction, const std::vector<Arc>& arcs, bool one_edge_both_ways,
+                         Found& found) {
   Graph graph;
   // Colours: 0 for switches, hosts by how many alike they stand for and in which way, then a colour per kind of arc.
   unsigned int colours = 1;
@@ -364,8 +364,9 @@ Orbits orbits_of(const Topology& topology) {
 
   Orbits orbits;
   Found found;
-  orbits.log10_group_size = both_ways(arcs, reduction.vertices) ? search<bliss::Graph>(reduction, arcs, true, found)
-                                                                : search<bliss::Digraph>(reduction, arcs, false, found);
+  orbits.log10_group_size = both_ways(arcs, reduction.vertices)
+                                ? search_symmetries<bliss::Graph>(reduction, arcs, true, found)
+                                : search_symmetries<bliss::Digraph>(reduction, arcs, false, found);
   for (const std::vector<NodeId>& generator : found.generators)
     orbits.generators.push_back(on_nodes(generator, topology, reduction));
   for (const Alike& group : reduction.groups) {

@@ -6,6 +6,7 @@
 // A turn says where hosts go. Where switches go follows: those next to nodes that are known go to those next to their
 // images, in the order of their numbers where several are alike, and so on inwards.
 #include "colltopo/turns.h"
+#include "base/index.h"
 
 #include <algorithm>
 #include <map>
@@ -17,8 +18,6 @@
 namespace colltopo {
 
 namespace {
-
-std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
 
 /// A cable end as a switch sees it: direction, bandwidth and what is at the other end.
 struct End {

@@ -15,9 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Rank k_any_ranks = std::numeric_limits<Rank>::max();
-constexpr std::size_t k_any_bytes = std::numeric_limits<std::size_t>::max();
-constexpr std::string_view k_ucc = "UCC_TL_UCP_TUNE=";
+constexpr std::string_view k_ucc_variable = "UCC_TL_UCP_TUNE=";
 
 /// The numbers of a classic file, one after the other.
 class Numbers {
@@ -142,8 +140,8 @@ std::vector<Rule> read_ucc(std::string_view text, const std::string& name) {
 }  // namespace
 
 ReadRules read_rules(const std::string& text, const std::string& name_for_errors) {
-  if (text.starts_with(k_ucc))
-    return {Dialect::ucc, read_ucc(std::string_view(text).substr(k_ucc.size()), name_for_errors)};
+  if (text.starts_with(k_ucc_variable))
+    return {Dialect::ucc, read_ucc(std::string_view(text).substr(k_ucc_variable.size()), name_for_errors)};
   const Json json = Json::parse(text, nullptr, false);
   if (json.is_object()) return {Dialect::tuned_json, read_json(json, name_for_errors)};
   return {Dialect::tuned, read_classic(text, name_for_errors)};

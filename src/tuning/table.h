@@ -1,12 +1,17 @@
 // Which algorithm of ours is which of theirs.
 #pragma once
 
+#include <limits>
 #include <span>
 #include <string_view>
 
 #include "tuning/tuning.h"
 
 namespace colltopo::tuning {
+
+/// Of a rule: however many there are.
+constexpr Rank k_any_ranks = std::numeric_limits<Rank>::max();
+constexpr std::size_t k_any_bytes = std::numeric_limits<std::size_t>::max();
 
 /// An algorithm of another library.
 struct Theirs {

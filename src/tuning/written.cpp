@@ -13,9 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr Rank k_any_ranks = std::numeric_limits<Rank>::max();
-constexpr std::size_t k_any_bytes = std::numeric_limits<std::size_t>::max();
-
 using Rules = std::vector<Rule>;
 
 /// The end of the rules from `first` on that `same` says are like it.

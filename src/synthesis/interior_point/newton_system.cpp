@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/index.h"
+
 namespace colltopo::synthesis {
 
 namespace {
@@ -12,17 +14,15 @@ namespace {
 constexpr double k_diagonal_kept = 1e-13;  // of each diagonal entry, added to it
 constexpr int k_attempts = 4;              // with a hundred times more each
 
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
-
 /// What a product must change by to first order.
 double missing(double target, double primal, double dual, double primal_step, double dual_step) {
   return target - primal * dual - primal_step * dual_step;
 }
 
 double missing_at_path(const Iterate& now, PathId p, double target, const Direction* predicted) {
-  return predicted
-             ? missing(target, now.flow[at(p)], now.reduced[at(p)], predicted->flow[at(p)], predicted->reduced[at(p)])
-             : missing(target, now.flow[at(p)], now.reduced[at(p)], 0, 0);
+  return predicted ? missing(target, now.flow[index(p)], now.reduced[index(p)], predicted->flow[index(p)],
+                             predicted->reduced[index(p)])
+                   : missing(target, now.flow[index(p)], now.reduced[index(p)], 0, 0);
 }
 
 double missing_at_class(const Iterate& now, std::size_t c, double target, const Direction* predicted) {
@@ -48,31 +48,32 @@ void NewtonSystem::add_pair(const Iterate& now, PairId pair) {
   met_.clear();
   double weights = 0;
   for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-    weights += now.flow[at(p)] / now.reduced[at(p)];
+    weights += now.flow[index(p)] / now.reduced[index(p)];
     for (const std::int32_t c : columns_.classes(p))
-      if (place_[at(c)] < 0) {
-        place_[at(c)] = 0;
+      if (place_[index(c)] < 0) {
+        place_[index(c)] = 0;
         met_.push_back(c);
       }
   }
   std::sort(met_.begin(), met_.end());
-  for (std::size_t i = 0; i < met_.size(); ++i) place_[at(met_[i])] = static_cast<std::int32_t>(i);
+  for (std::size_t i = 0; i < met_.size(); ++i) place_[index(met_[i])] = static_cast<std::int32_t>(i);
   mean_.assign(met_.size(), 0);
   for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-    const double share = now.flow[at(p)] / now.reduced[at(p)] / weights;
-    for (const std::int32_t c : columns_.classes(p)) mean_[at(place_[at(c)])] += share;
+    const double share = now.flow[index(p)] / now.reduced[index(p)] / weights;
+    for (const std::int32_t c : columns_.classes(p)) mean_[index(place_[index(c)])] += share;
   }
   for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-    const double weight = now.flow[at(p)] / now.reduced[at(p)];
+    const double weight = now.flow[index(p)] / now.reduced[index(p)];
     row_.assign(met_.size(), 0);
-    for (const std::int32_t c : columns_.classes(p)) row_[at(place_[at(c)])] += 1;
+    for (const std::int32_t c : columns_.classes(p)) row_[index(place_[index(c)])] += 1;
     for (std::size_t i = 0; i < met_.size(); ++i) row_[i] -= mean_[i];
     for (std::size_t i = 0; i < met_.size(); ++i) {
       if (std::abs(row_[i]) < 1e-14) continue;
-      for (std::size_t j = i; j < met_.size(); ++j) system_.at(at(met_[j]), at(met_[i])) += weight * row_[i] * row_[j];
+      for (std::size_t j = i; j < met_.size(); ++j)
+        system_.at(index(met_[j]), index(met_[i])) += weight * row_[i] * row_[j];
     }
   }
-  for (const std::int32_t c : met_) place_[at(c)] = -1;
+  for (const std::int32_t c : met_) place_[index(c)] = -1;
 }
 
 void NewtonSystem::assemble(const Iterate& now) {
@@ -104,13 +105,13 @@ void NewtonSystem::solve_for_lengths(const Iterate& now, double target, const Di
     double weights = 0;
     double moved = 0;
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-      weights += now.flow[at(p)] / now.reduced[at(p)];
-      moved += missing_at_path(now, p, target, predicted) / now.reduced[at(p)];
+      weights += now.flow[index(p)] / now.reduced[index(p)];
+      moved += missing_at_path(now, p, target, predicted) / now.reduced[index(p)];
     }
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
       const double own =
-          (missing_at_path(now, p, target, predicted) - now.flow[at(p)] * (moved / weights)) / now.reduced[at(p)];
-      for (const std::int32_t c : columns_.classes(p)) right[at(c)] += own;
+          (missing_at_path(now, p, target, predicted) - now.flow[index(p)] * (moved / weights)) / now.reduced[index(p)];
+      for (const std::int32_t c : columns_.classes(p)) right[index(c)] += own;
     }
   }
   std::vector<double> by_top = capacity;
@@ -133,16 +134,17 @@ void NewtonSystem::aim(const Iterate& now, double target, const Direction* predi
     double weights = 0;
     double shift = 0;
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-      const double weight = now.flow[at(p)] / now.reduced[at(p)];
-      direction.reduced[at(p)] = columns_.length(p, direction.lengths);
+      const double weight = now.flow[index(p)] / now.reduced[index(p)];
+      direction.reduced[index(p)] = columns_.length(p, direction.lengths);
       weights += weight;
-      shift += weight * direction.reduced[at(p)] - missing_at_path(now, p, target, predicted) / now.reduced[at(p)];
+      shift +=
+          weight * direction.reduced[index(p)] - missing_at_path(now, p, target, predicted) / now.reduced[index(p)];
     }
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-      direction.reduced[at(p)] -= shift / weights;  // the rise of the pair's potential
-      direction.flow[at(p)] =
-          (missing_at_path(now, p, target, predicted) - now.flow[at(p)] * direction.reduced[at(p)]) /
-          now.reduced[at(p)];
+      direction.reduced[index(p)] -= shift / weights;  // the rise of the pair's potential
+      direction.flow[index(p)] =
+          (missing_at_path(now, p, target, predicted) - now.flow[index(p)] * direction.reduced[index(p)]) /
+          now.reduced[index(p)];
     }
   }
 }
@@ -155,8 +157,8 @@ Steps NewtonSystem::steps(const Iterate& now, const Direction& direction, double
   }
   for (const PairId pair : now.active)
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-      limit(steps.flow, now.flow[at(p)], direction.flow[at(p)], kept);
-      limit(steps.length, now.reduced[at(p)], direction.reduced[at(p)], kept);
+      limit(steps.flow, now.flow[index(p)], direction.flow[index(p)], kept);
+      limit(steps.length, now.reduced[index(p)], direction.reduced[index(p)], kept);
     }
   return steps;
 }
@@ -167,7 +169,7 @@ double NewtonSystem::mean_product(const Iterate& now) const {
   for (std::size_t c = 0; c < now.slack.size(); ++c) sum += now.slack[c] * now.lengths[c];
   for (const PairId pair : now.active)
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p), ++count) {
-      if (now.reduced[at(p)] > 0) sum += now.flow[at(p)] * now.reduced[at(p)];
+      if (now.reduced[index(p)] > 0) sum += now.flow[index(p)] * now.reduced[index(p)];
     }
   return sum / static_cast<double>(count);
 }
@@ -179,8 +181,8 @@ double NewtonSystem::mean_product(const Iterate& now, const Direction& direction
     sum += (now.slack[c] + steps.flow * direction.slack[c]) * (now.lengths[c] + steps.length * direction.lengths[c]);
   for (const PairId pair : now.active)
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p), ++count)
-      sum += (now.flow[at(p)] + steps.flow * direction.flow[at(p)]) *
-             (now.reduced[at(p)] + steps.length * direction.reduced[at(p)]);
+      sum += (now.flow[index(p)] + steps.flow * direction.flow[index(p)]) *
+             (now.reduced[index(p)] + steps.length * direction.reduced[index(p)]);
   return sum / static_cast<double>(count);
 }
 
@@ -192,8 +194,8 @@ void NewtonSystem::move(Iterate& now, const Direction& direction, Steps steps) c
   }
   for (const PairId pair : now.active)
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-      now.flow[at(p)] += steps.flow * direction.flow[at(p)];
-      now.reduced[at(p)] += steps.length * direction.reduced[at(p)];
+      now.flow[index(p)] += steps.flow * direction.flow[index(p)];
+      now.reduced[index(p)] += steps.length * direction.reduced[index(p)];
     }
 }
 

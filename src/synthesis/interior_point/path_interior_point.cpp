@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/index.h"
 #include "synthesis/interior_point/newton_system.h"
 #include "synthesis/interior_point/path_pricing.h"
 
@@ -16,7 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int k_most_iterations = 300;
-constexpr int k_patience = 20;           // iterations without gain before rounding is held responsible
+constexpr int k_idle_iterations = 20;    // iterations without gain before rounding is held responsible
 constexpr double k_rounding = 1e-12;     // products that sum to less than this part of the time are nothing to gain
 constexpr double k_kept = 0.995;         // of the way to the boundary
 constexpr double k_first_gap = 1e-2;     // made by the products to begin with: nearer to the boundary no step is long
@@ -24,12 +25,10 @@ constexpr double k_least_product = 0.3;  // of what begins, over the mean
 constexpr double k_ahead = 1e4;          // times the gap that products make
 constexpr double k_least_part = 0.01;    // of all lengths by capacity that links have alike to begin with
 constexpr double k_first_share = 0.05;   // of its pair's demand, for a path that comes late
-constexpr double k_least_saving = 0.01;  // of the gap of products: by how much a new path must be shorter
-constexpr double k_too_long = 10;        // a path so many such gaps longer than its pair's shortest is dropped
-constexpr double k_nothing = 0.1;        // if it carries less than this part of it, and of 1%, as well
-constexpr double k_no_path = 1e-9;       // shares below this are left out of the routing
-
-std::size_t at(std::int32_t id) { return static_cast<std::size_t>(id); }
+constexpr double k_least_path_saving = 0.01;  // of the gap of products: by how much a new path must be shorter
+constexpr double k_too_long = 10;             // a path so many such gaps longer than its pair's shortest is dropped
+constexpr double k_nothing = 0.1;             // if it carries less than this part of it, and of 1%, as well
+constexpr double k_no_path = 1e-9;            // shares below this are left out of the routing
 
 class InteriorPoint {
  public:
@@ -105,11 +104,11 @@ void InteriorPoint::drop_empty_paths() {
     const double limit = shortest * (1 + k_too_long * products());
     const double nothing = std::min(k_nothing * products(), 0.01) * columns_.demand(pair);
     columns_.drop(pair, [&](PathId p) {
-      const bool empty = now_.flow[at(p)] < nothing && columns_.length(p, now_.lengths) > limit;
-      if (empty) now_.flow[at(p)] = now_.reduced[at(p)] = 0;
+      const bool empty = now_.flow[index(p)] < nothing && columns_.length(p, now_.lengths) > limit;
+      if (empty) now_.flow[index(p)] = now_.reduced[index(p)] = 0;
       return empty;
     });
-    if (columns_.paths_of(pair) == 1) now_.reduced[at(columns_.first(pair))] = 0;
+    if (columns_.paths_of(pair) == 1) now_.reduced[index(columns_.first(pair))] = 0;
   }
 }
 
@@ -118,7 +117,7 @@ void InteriorPoint::drop_empty_paths() {
 void InteriorPoint::price() {
   double volume = 0;
   for (std::size_t c = 0; c < capacity().size(); ++c) volume += now_.lengths[c] * capacity()[c];
-  const double saving = best_lower_ > 0 ? std::clamp(k_least_saving * products(), 1e-13, 1e-3) : 0;
+  const double saving = best_lower_ > 0 ? std::clamp(k_least_path_saving * products(), 1e-13, 1e-3) : 0;
   lower_ = pricing_.price(now_.lengths, now_.reduced, saving) / volume;
   for (const PathPricing::Found& found : pricing_.found()) {
     const bool only = columns_.paths_of(found.pair) == 0;
@@ -139,8 +138,8 @@ void InteriorPoint::open_start(PairId pair) {
     shortest = std::min(shortest, columns_.length(p, now_.lengths));
   const double potential = shortest - mean_ * columns_.paths_of(pair) / columns_.demand(pair);
   for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-    now_.reduced[at(p)] = columns_.length(p, now_.lengths) - potential;
-    now_.flow[at(p)] = std::max(now_.flow[at(p)], k_least_product * mean_ / now_.reduced[at(p)]);
+    now_.reduced[index(p)] = columns_.length(p, now_.lengths) - potential;
+    now_.flow[index(p)] = std::max(now_.flow[index(p)], k_least_product * mean_ / now_.reduced[index(p)]);
   }
 }
 
@@ -151,16 +150,16 @@ void InteriorPoint::open_pair(PairId pair) {
   double potential = std::numeric_limits<double>::infinity();
   double others = 0;
   for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-    if (now_.reduced[at(p)] < 0) continue;
-    others += now_.flow[at(p)];
-    const double reduced = now_.reduced[at(p)] > 0 ? now_.reduced[at(p)] : mean_ / demand;
+    if (now_.reduced[index(p)] < 0) continue;
+    others += now_.flow[index(p)];
+    const double reduced = now_.reduced[index(p)] > 0 ? now_.reduced[index(p)] : mean_ / demand;
     potential = std::min(potential, columns_.length(p, now_.lengths) - reduced);
   }
   double left = demand;
   for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-    if (now_.reduced[at(p)] >= 0) continue;
+    if (now_.reduced[index(p)] >= 0) continue;
     const double length = columns_.length(p, now_.lengths);
-    double& flow = now_.flow[at(p)];
+    double& flow = now_.flow[index(p)];
     flow = k_first_share * demand;
     if (length - potential > mean_ / flow)
       flow = mean_ / (length - potential);
@@ -169,8 +168,8 @@ void InteriorPoint::open_pair(PairId pair) {
     left -= flow;
   }
   for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-    if (now_.reduced[at(p)] >= 0) now_.flow[at(p)] *= left / others;
-    now_.reduced[at(p)] = columns_.length(p, now_.lengths) - potential;
+    if (now_.reduced[index(p)] >= 0) now_.flow[index(p)] *= left / others;
+    now_.reduced[index(p)] = columns_.length(p, now_.lengths) - potential;
   }
 }
 
@@ -179,10 +178,10 @@ void InteriorPoint::measure() {
   now_.loads.assign(capacity().size(), 0);
   for (PairId pair = 0; pair < columns_.pairs(); ++pair) {
     double sum = 0;
-    for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) sum += now_.flow[at(p)];
+    for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) sum += now_.flow[index(p)];
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p)) {
-      now_.flow[at(p)] *= columns_.demand(pair) / sum;
-      for (const std::int32_t c : columns_.classes(p)) now_.loads[at(c)] += now_.flow[at(p)];
+      now_.flow[index(p)] *= columns_.demand(pair) / sum;
+      for (const std::int32_t c : columns_.classes(p)) now_.loads[index(c)] += now_.flow[index(p)];
     }
   }
   upper_ = 0;
@@ -215,7 +214,7 @@ void InteriorPoint::open_slacks() {
 bool InteriorPoint::finished() {
   const std::chrono::duration<double> passed = Clock::now() - began_;
   return gap() <= options_.gap || passed.count() >= options_.seconds || iteration_ >= k_most_iterations ||
-         iteration_ - last_gain_ > k_patience;
+         iteration_ - last_gain_ > k_idle_iterations;
 }
 
 /// The first iterate, moved off the boundary; what `start` proves and comes to is kept.
@@ -275,10 +274,10 @@ FlowSolution InteriorPoint::solution() const {
   for (std::size_t i = 0, end = 0; i < used.size(); i = end) {
     const PairId pair = columns_.pair_of(used[i]);
     double sum = 0;
-    for (end = i; end < used.size() && columns_.pair_of(used[end]) == pair; ++end) sum += best_flow_[at(used[end])];
+    for (end = i; end < used.size() && columns_.pair_of(used[end]) == pair; ++end) sum += best_flow_[index(used[end])];
     for (std::size_t j = i; j < end; ++j)
       solution.routing.add(instance_.sources[columns_.source_of(pair)], columns_.target_of(pair),
-                           best_flow_[at(used[j])] / sum, columns_.links(used[j]));
+                           best_flow_[index(used[j])] / sum, columns_.links(used[j]));
   }
   solution.loads = class_loads(instance_, solution.routing);
   for (std::size_t c = 0; c < solution.loads.size(); ++c)

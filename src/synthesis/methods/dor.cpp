@@ -10,12 +10,12 @@ namespace colltopo::synthesis {
 
 namespace {
 
-std::string refusal(const Topology& topology, const SynthesisOptions&) {
+std::string dor_refusal(const Topology& topology, const SynthesisOptions&) {
   if (!topology.sides().empty()) return "";
   return fmt::format("dimension order needs a whole grid (ring, mesh, torus, hypercube); {} is none", topology.name());
 }
 
-Synthesis make(const Topology& topology, const SynthesisOptions&) {
+Synthesis make_dor(const Topology& topology, const SynthesisOptions&) {
   const ShortestPaths grid(topology, SinglePaths::unknown);
   Synthesis synthesis{Routing(topology.hosts()), {}};
   for (NodeId source = 0; source < topology.hosts(); ++source)
@@ -28,7 +28,7 @@ Synthesis make(const Topology& topology, const SynthesisOptions&) {
 }  // namespace
 
 RoutingMethod dor_method() {
-  return {"dor", "dimension-ordered routing on grids, one path per pair (DOR)", refusal, make};
+  return {"dor", "dimension-ordered routing on grids, one path per pair (DOR)", dor_refusal, make_dor};
 }
 
 }  // namespace colltopo::synthesis

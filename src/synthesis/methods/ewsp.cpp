@@ -61,9 +61,9 @@ class Counting {
   std::vector<NodeId> order_;
 };
 
-std::string refusal(const Topology&, const SynthesisOptions&) { return ""; }
+std::string ewsp_refusal(const Topology&, const SynthesisOptions&) { return ""; }
 
-Synthesis make(const Topology& topology, const SynthesisOptions& options) {
+Synthesis make_ewsp(const Topology& topology, const SynthesisOptions& options) {
   SynthesisOptions shortest;
   shortest.path_set = PathSet::shortest;
   shortest.threads = options.threads;
@@ -97,7 +97,7 @@ std::vector<double> equal_weight_loads(const Topology& topology, int threads) {
 }
 
 RoutingMethod ewsp_method() {
-  return {"ewsp", "the same weight on every shortest path of a pair (EwSP)", refusal, make};
+  return {"ewsp", "the same weight on every shortest path of a pair (EwSP)", ewsp_refusal, make_ewsp};
 }
 
 }  // namespace colltopo::synthesis

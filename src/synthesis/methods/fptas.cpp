@@ -171,13 +171,13 @@ class Approximation {
   std::vector<double> best_lengths_;
 };
 
-std::string refusal(const Topology&, const SynthesisOptions& options) {
+std::string fptas_refusal(const Topology&, const SynthesisOptions& options) {
   if (options.epsilon > 0 && options.epsilon < 1.0 / 3) return "";
   return fmt::format("epsilon {}: the approximation is within 1 - 3 epsilon, so it must be above 0 and below 1/3",
                      options.epsilon);
 }
 
-Synthesis make(const Topology& topology, const SynthesisOptions& options) {
+Synthesis make_fptas(const Topology& topology, const SynthesisOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   // Any routing shows a throughput that can be had: with the demands that SSSP serves at once, the best is at least 1.
   const double demand = 1 / sssp_method().make(topology, options).bound.time;
@@ -196,7 +196,8 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
 }  // namespace
 
 RoutingMethod fptas_method() {
-  return {"fptas", "approximate maximum concurrent flow by growing lengths (Fleischer, Karakostas)", refusal, make};
+  return {"fptas", "approximate maximum concurrent flow by growing lengths (Fleischer, Karakostas)", fptas_refusal,
+          make_fptas};
 }
 
 }  // namespace colltopo::synthesis

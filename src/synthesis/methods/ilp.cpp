@@ -22,14 +22,14 @@ namespace colltopo::synthesis {
 
 namespace {
 
-struct Pair {
+struct PairCandidates {
   NodeId source = 0;
   NodeId target = 0;
   std::vector<Path> paths;
 };
 
-std::vector<Pair> pairs_of(const Routing& candidates) {
-  std::vector<Pair> pairs;
+std::vector<PairCandidates> pairs_of(const Routing& candidates) {
+  std::vector<PairCandidates> pairs;
   for (std::size_t i = 0; i < candidates.paths(); ++i) {
     const WeightedPath path = candidates.path(i);
     if (pairs.empty() || pairs.back().source != path.source || pairs.back().target != path.target)
@@ -42,7 +42,7 @@ std::vector<Pair> pairs_of(const Routing& candidates) {
 /// Which of its paths every pair takes, and what links carry then.
 class Choice {
  public:
-  Choice(const std::vector<double>& capacity, const std::vector<Pair>& pairs)
+  Choice(const std::vector<double>& capacity, const std::vector<PairCandidates>& pairs)
       : capacity_(&capacity), pairs_(&pairs), chosen_(pairs.size(), 0), loads_(capacity.size(), 0) {
     for (std::size_t pair = 0; pair < pairs.size(); ++pair) add(pair, 1);
   }
@@ -93,13 +93,13 @@ class Choice {
   }
 
   const std::vector<double>* capacity_;
-  const std::vector<Pair>* pairs_;
+  const std::vector<PairCandidates>* pairs_;
   std::vector<std::size_t> chosen_;  // [pair]
   std::vector<double> loads_;        // [link]
 };
 
 /// Pair by pair to the path of least potential, ever more sharply, until nothing changes or the time is up.
-Choice local_search(const std::vector<double>& capacity, const std::vector<Pair>& pairs, std::uint32_t seed,
+Choice local_search(const std::vector<double>& capacity, const std::vector<PairCandidates>& pairs, std::uint32_t seed,
                     const Deadline& deadline) {
   constexpr int k_most_passes = 30;
   Choice choice(capacity, pairs), best = choice;
@@ -126,10 +126,10 @@ struct ChoiceProgram {
   lp::Model model;
   lp::Column time = 0;
 
-  ChoiceProgram(const std::vector<double>& capacity, const std::vector<Pair>& pairs, bool integers) {
+  ChoiceProgram(const std::vector<double>& capacity, const std::vector<PairCandidates>& pairs, bool integers) {
     std::vector<std::vector<lp::Term>> loads(capacity.size());
     std::vector<std::vector<lp::Term>> choices;
-    for (const Pair& pair : pairs) {
+    for (const PairCandidates& pair : pairs) {
       auto& choice = choices.emplace_back();
       for (const Path& path : pair.paths) {
         const lp::Column taken = integers ? model.integer_column(0, 0, 1) : model.column(0);
@@ -146,7 +146,7 @@ struct ChoiceProgram {
   }
 };
 
-std::vector<double> point_of(const Choice& choice, const std::vector<Pair>& pairs) {
+std::vector<double> point_of(const Choice& choice, const std::vector<PairCandidates>& pairs) {
   std::vector<double> point;
   for (std::size_t pair = 0; pair < pairs.size(); ++pair)
     for (std::size_t path = 0; path < pairs[pair].paths.size(); ++path)
@@ -155,14 +155,14 @@ std::vector<double> point_of(const Choice& choice, const std::vector<Pair>& pair
   return point;
 }
 
-void take(Choice& choice, const std::vector<Pair>& pairs, const std::vector<double>& point) {
+void take_point(Choice& choice, const std::vector<PairCandidates>& pairs, const std::vector<double>& point) {
   std::size_t column = 0;
   for (std::size_t pair = 0; pair < pairs.size(); ++pair)
     for (std::size_t path = 0; path < pairs[pair].paths.size(); ++path, ++column)
       if (point[column] > 0.5) choice.choose(pair, path);
 }
 
-std::string refusal(const Topology& topology, const SynthesisOptions& options) {
+std::string ilp_refusal(const Topology& topology, const SynthesisOptions& options) {
   constexpr std::int64_t k_most_pairs = 40'000;
   const std::int64_t pairs = std::int64_t{topology.hosts()} * (topology.hosts() - 1);
   if (pairs <= k_most_pairs) return candidate_refusal(topology, options);
@@ -176,7 +176,7 @@ Synthesis ilp(const Topology& topology, const SynthesisOptions& options) {
   const Deadline deadline(options.seconds);
   const std::vector<double> capacity = capacities(topology);
   const CandidatePaths candidates = candidate_paths(topology, options);
-  const std::vector<Pair> pairs = pairs_of(candidates.paths);
+  const std::vector<PairCandidates> pairs = pairs_of(candidates.paths);
   Choice choice = local_search(capacity, pairs, options.seed, deadline);
 
   Synthesis synthesis;
@@ -208,7 +208,7 @@ Synthesis ilp(const Topology& topology, const SynthesisOptions& options) {
       // Cbc's tree cannot be recomputed; what it proves beyond the prices is named as the solver's.
       if (std::isfinite(solution.bound))
         synthesis.time_lower_of_choice = std::max(least, whole ? std::ceil(solution.bound - 1e-6) : solution.bound);
-      if (!solution.columns.empty() && solution.objective < choice.time()) take(choice, pairs, solution.columns);
+      if (!solution.columns.empty() && solution.objective < choice.time()) take_point(choice, pairs, solution.columns);
     }
   }
   synthesis.routing = Routing(topology.hosts());
@@ -222,7 +222,7 @@ Synthesis ilp(const Topology& topology, const SynthesisOptions& options) {
 
 RoutingMethod ilp_method() {
   return {"ilp", "one path per pair by integer programming (ILP-disjoint, ILP-shortest), the largest load least",
-          refusal, ilp};
+          ilp_refusal, ilp};
 }
 
 }  // namespace colltopo::synthesis

@@ -18,12 +18,12 @@ namespace colltopo::synthesis {
 
 namespace {
 
-constexpr double k_flow_part = 0.6;            // of the gap is the flow's, the rest is for merging
+constexpr double k_mcf_flow_part = 0.6;        // of the gap is the flow's, the rest is for merging
 constexpr double k_flow_part_of_start = 0.85;  // a routing to start from has been merged
-constexpr double k_merged_part = 0.9;          // the last tenth is for cutting shards into whole chunks
+constexpr double k_mcf_merged_part = 0.9;      // the last tenth is for cutting shards into whole chunks
 constexpr double k_gauss_seidel_gap = 1e-4;    // the interior point's start
 
-std::string refusal(const Topology&, const SynthesisOptions&) { return ""; }
+std::string mcf_refusal(const Topology&, const SynthesisOptions&) { return ""; }
 
 /// From the routing that options have; its gap may be larger than asked for.
 Synthesis mended_synthesis(const FlowInstance& instance, const SynthesisOptions& options) {
@@ -39,7 +39,7 @@ Synthesis mended_synthesis(const FlowInstance& instance, const SynthesisOptions&
           .trees = solution.trees};
 }
 
-Synthesis make(const Topology& topology, const SynthesisOptions& options) {
+Synthesis make_mcf(const Topology& topology, const SynthesisOptions& options) {
   const Deadline deadline(options.seconds);
   const FlowInstance instance = whole_instance(topology, options.demand);
   SynthesisOptions own = options;
@@ -62,7 +62,7 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
   }
 
   synthesis.routing =
-      with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + k_merged_part * options.gap));
+      with_fewer_paths(instance, solution.routing, solution.time_lower * (1 + k_mcf_merged_part * options.gap));
   synthesis.bound.lengths = link_lengths(instance, solution.class_lengths);
   synthesis.bound.time_lower = solution.time_lower;
   synthesis.bound.loads = class_loads(instance, synthesis.routing);
@@ -75,7 +75,7 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
 }  // namespace
 
 RoutingMethod mcf_method() {
-  return {"mcf", "multi-commodity flow, paths of any length, to a certified gap (MCF)", refusal, make, true};
+  return {"mcf", "multi-commodity flow, paths of any length, to a certified gap (MCF)", mcf_refusal, make_mcf, true};
 }
 
 }  // namespace colltopo::synthesis

@@ -27,7 +27,7 @@ double time_lower_of_paths(const Topology& topology, const Routing& paths, std::
 
 namespace {
 
-Synthesis make(const Topology& topology, const SynthesisOptions& options) {
+Synthesis make_mcf_path(const Topology& topology, const SynthesisOptions& options) {
   constexpr std::size_t k_most_columns = 5000;  // about a second of Clp
   const CandidatePaths candidates = candidate_paths(topology, options);
   Synthesis synthesis = candidates.paths.paths() <= k_most_columns
@@ -40,7 +40,8 @@ Synthesis make(const Topology& topology, const SynthesisOptions& options) {
 }  // namespace
 
 RoutingMethod mcf_path_method() {
-  return {"mcf-path", "the best weights on disjoint, shortest or bounded paths (pMCF)", candidate_refusal, make};
+  return {"mcf-path", "the best weights on disjoint, shortest or bounded paths (pMCF)", candidate_refusal,
+          make_mcf_path};
 }
 
 }  // namespace colltopo::synthesis

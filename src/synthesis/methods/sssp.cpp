@@ -11,9 +11,9 @@ namespace colltopo::synthesis {
 
 namespace {
 
-std::string refusal(const Topology&, const SynthesisOptions&) { return ""; }
+std::string sssp_refusal(const Topology&, const SynthesisOptions&) { return ""; }
 
-Synthesis make(const Topology& topology, const SynthesisOptions&) {
+Synthesis make_sssp(const Topology& topology, const SynthesisOptions&) {
   require_all_pairs(topology);
   const FlowInstance instance = whole_instance(topology);
   const Arcs arcs(instance);
@@ -40,8 +40,8 @@ Synthesis make(const Topology& topology, const SynthesisOptions&) {
 }  // namespace
 
 RoutingMethod sssp_method() {
-  return {"sssp", "single-source shortest paths under weights that follow the load, one path per pair (SSSP)", refusal,
-          make};
+  return {"sssp", "single-source shortest paths under weights that follow the load, one path per pair (SSSP)",
+          sssp_refusal, make_sssp};
 }
 
 }  // namespace colltopo::synthesis

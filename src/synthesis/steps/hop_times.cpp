@@ -25,7 +25,7 @@ struct Way {
   double weight = 0;
 };
 
-struct Pair {
+struct PairWays {
   std::uint32_t first_path = 0, end_path = 0;
   std::vector<Way> ways;  // weights sum to 1
 };
@@ -74,7 +74,7 @@ class HopTimes {
       double last = std::numeric_limits<double>::infinity();
       for (int sweep = 0; sweep < k_sweeps && !late(); ++sweep) {
         refresh();
-        for (Pair& pair : pairs_) improve(pair);
+        for (PairWays& pair : pairs_) improve(pair);
         recount();
         const double now = time();
         if (now < best) {
@@ -95,7 +95,7 @@ class HopTimes {
     // A way of less than this part of its pair is not worth chunks of its own.
     constexpr double k_least_part = 1e-3;
     SteppedFlow flow(topology_.hosts());
-    for (const Pair& pair : pairs_) {
+    for (const PairWays& pair : pairs_) {
       double kept = 0;
       for (const Way& way : pair.ways) kept += way.weight >= k_least_part ? way.weight : 0;
       for (const Way& way : pair.ways) {
@@ -126,7 +126,7 @@ class HopTimes {
   /// Loads as the ways have them, without the rounding of many small changes.
   void recount() {
     std::fill(loads_.begin(), loads_.end(), 0);
-    for (const Pair& pair : pairs_)
+    for (const PairWays& pair : pairs_)
       for (const Way& way : pair.ways) visit(way, [&](std::size_t r, std::size_t) { loads_[r] += way.weight; });
   }
 
@@ -150,7 +150,7 @@ class HopTimes {
   std::vector<std::vector<Way>> ways() const {
     std::vector<std::vector<Way>> all;
     all.reserve(pairs_.size());
-    for (const Pair& pair : pairs_) all.push_back(pair.ways);
+    for (const PairWays& pair : pairs_) all.push_back(pair.ways);
     return all;
   }
 
@@ -222,7 +222,7 @@ class HopTimes {
     return best_.back();
   }
 
-  void improve(Pair& pair) {
+  void improve(PairWays& pair) {
     Way target;
     double least = std::numeric_limits<double>::infinity();
     HopSteps steps;
@@ -277,7 +277,7 @@ class HopTimes {
   std::vector<double> sum_;    // [step] of power
   double sharpness_ = 1;
   std::vector<std::vector<std::uint32_t>> hop_end_;  // [path][hop] into its links
-  std::vector<Pair> pairs_;
+  std::vector<PairWays> pairs_;
   std::vector<double> best_;
   std::vector<std::uint16_t> taken_;
 };

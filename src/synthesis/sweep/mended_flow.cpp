@@ -24,7 +24,7 @@ constexpr double k_most_overloaded = 1.0 / 3;  // of the links: the old flow was
 constexpr double k_aim = 0.05;            // of the gap, below the goal: rounds come to rest a little above their aim
 constexpr double k_beta = 200;            // sharp enough that a link half a percent too busy costs three times as much
 constexpr double k_highest_exponent = 8;  // a broken pair's first detour overloads links by much more
-constexpr double k_progress = 0.8;        // an overload that is more than this part of the last one does not shrink
+constexpr double k_slow_mending = 0.8;    // an overload that is more than this part of the last one does not shrink
 constexpr double k_proving_betas[] = {40, 0};  // sharper lengths than the multipliers alone, and these
 
 class Mending {
@@ -39,7 +39,7 @@ class Mending {
   FlowSolution run() {
     double last = INFINITY;
     for (int round = 0; round < k_most_rounds && overload() > 0 && !is_late(); ++round) {
-      if (overload() > k_progress * last && !prove_more()) break;
+      if (overload() > k_slow_mending * last && !prove_more()) break;
       if (overload() <= 0) break;
       last = overload();
       if (!move_overload()) break;

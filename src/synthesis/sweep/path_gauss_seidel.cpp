@@ -20,9 +20,9 @@ constexpr double k_worth_a_part = 10;    // times the gap that is asked for, of 
 constexpr int k_pool_sweeps = 3;         // before the sweep of a fine round that finds new paths: as many as pay
 constexpr double k_sharpest = 16;        // times beta, to cut peaks
 
-class Rounds {
+class GaussSeidelRounds {
  public:
-  Rounds(const FlowInstance& instance, const SynthesisOptions& options, Answer answer)
+  GaussSeidelRounds(const FlowInstance& instance, const SynthesisOptions& options, Answer answer)
       : instance_(instance),
         options_(options),
         answer_(answer),
@@ -157,7 +157,7 @@ class Rounds {
 
 FlowSolution path_gauss_seidel(const FlowInstance& instance, const SynthesisOptions& options, Answer answer) {
   require_all_pairs(*instance.topology);
-  return Rounds(instance, options, answer).run();
+  return GaussSeidelRounds(instance, options, answer).run();
 }
 
 }  // namespace colltopo::synthesis

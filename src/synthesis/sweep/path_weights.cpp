@@ -35,9 +35,9 @@ constexpr int k_sweeps = 2;                 // of a round
 constexpr int k_rounds_between_bounds = 4;  // on all routings
 
 /// Rounds on paths that stay the same.
-class Rounds {
+class WeightRounds {
  public:
-  Rounds(const Topology& topology, const Routing& paths, const SynthesisOptions& options)
+  WeightRounds(const Topology& topology, const Routing& paths, const SynthesisOptions& options)
       : topology_(topology),
         options_(options),
         instance_(whole_instance(topology, options.demand)),
@@ -127,8 +127,8 @@ Routing merged(const Routing& some, const Routing& others, const Demand& demand)
 Synthesis best_weights(const Topology& topology, const Routing& paths, const SynthesisOptions& options) {
   SynthesisOptions own = options;
   own.team = nullptr;
-  if (own.demand == nullptr) return Rounds(topology, paths, own).run();
-  Synthesis synthesis = Rounds(topology, with_demand(paths, *own.demand), own).run();
+  if (own.demand == nullptr) return WeightRounds(topology, paths, own).run();
+  Synthesis synthesis = WeightRounds(topology, with_demand(paths, *own.demand), own).run();
   synthesis.routing = merged(synthesis.routing, paths, *own.demand);
   return synthesis;
 }
