@@ -2,7 +2,8 @@
 """Floors of the house: the table of CONTRIBUTING.md says what a folder of src may include, and nothing else is included.
 
 Also: a type with linkage has one definition. Two of one name in one namespace compile, link, and end in the wrong
-destructor (scripts/sanitizers has the linker look; this test reads, and needs no build).
+destructor (scripts/sanitizers has the linker look; this test reads, and needs no build). And a name in an anonymous
+namespace is in one file of its folder alone, because scripts/demo compiles many files as one.
 
   floors_test.py SOURCE_FOLDER
 """
@@ -85,10 +86,51 @@ def definition_faults(root):
             yield f"{namespace}::{name} is defined in {' and '.join(sorted(places))}; expected one definition of a name"
 
 
+def private_names(text):
+    """(name, the line that defines it) of what the file has for itself, at the left margin of an anonymous namespace."""
+    stack = []
+    for whole in text.splitlines():
+        line = whole.split("  //")[0]
+        opened = re.match(r"(?:inline )?namespace\s*([\w:]*)\s*\{$", line)
+        if opened:
+            stack.append(opened[1])
+        elif whole.startswith("}  // namespace"):
+            stack.pop()
+        elif line.startswith("static ") or (stack and not stack[-1] and re.match(r"\w", line)):
+            yield from ((name, line) for name in names_in(line))
+
+
+def names_in(line):
+    if re.match(r"(?:static |inline )?constexpr ", line):
+        constants = re.findall(r"\b(k_\w+)(?= = |\[|\{|;)", re.sub(r" = [^,]*", " = ", line))
+        if constants:
+            return constants
+    kind = re.match(r"(?:template <.*> )?(struct|class|enum class|enum|union|using) (\w+)", line)
+    if kind:
+        return [] if line.endswith(";") and kind[1] != "using" and "{" not in line else [kind[2]]
+    line = re.sub(r"__attribute__\(\(.*?\)\) ", "", line)
+    function_or_variable = re.match(r"[^=({]*?(?<!::)\b(\w+)(?:\(|\[|\{|;| = )", line)  # no member of a class
+    return [function_or_variable[1]] if function_or_variable else []
+
+
+def private_faults(root):
+    folders = [folder for folder in sorted((root / "src").iterdir()) if folder.name != "shim"]  # not compiled as one
+    for folder in [*folders, root / "coll_topo", root / "benchmarks/collectives", root / "benchmarks/fft3d"]:
+        places, lines = collections.defaultdict(set), collections.defaultdict(set)
+        for path in sorted([*folder.rglob("*.cpp"), *folder.rglob("*.c")]):
+            for name, line in private_names(path.read_text()):
+                places[name].add(str(path.relative_to(root)))
+                lines[name].add(line)
+        for name, files in sorted(places.items()):
+            alias = len(lines[name]) == 1 and min(lines[name]).startswith("using ")  # may be said twice
+            if len(files) > 1 and not alias:
+                yield f"{name} is private to {' and to '.join(sorted(files))}; expected another name, or one definition in a header"
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     allowed = floors((root / "CONTRIBUTING.md").read_text())
-    faults = [*include_faults(root, allowed), *definition_faults(root)]
+    faults = [*include_faults(root, allowed), *definition_faults(root), *private_faults(root)]
     faults += [
         f"CONTRIBUTING.md: no row for src/{folder.name}; expected one"
         for folder in sorted((root / "src").iterdir())
