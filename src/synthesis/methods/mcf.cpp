@@ -50,7 +50,7 @@ Synthesis make_mcf(const Topology& topology, const SynthesisOptions& options) {
     own.start_lengths = mended.bound.lengths;
     if (options.team == nullptr) own.start = &mended.routing;  // of a team rank 0 alone has it
   }
-  own.gap = (options.start == nullptr ? k_flow_part : k_flow_part_of_start) * options.gap;
+  own.gap = (options.start == nullptr ? k_mcf_flow_part : k_flow_part_of_start) * options.gap;
   own.seconds = deadline.seconds_left();
   FlowSolution solution = near_optimal_flow(instance, own, k_gauss_seidel_gap);
   Synthesis synthesis;
