@@ -37,7 +37,7 @@ std::string trees_text(const ForestOptimum& optimum, std::string_view root) {
 double per_gigabyte(const ForestOptimum& optimum) { return optimum.seconds_per_byte() * 1e9; }
 
 /// The time along trees, the roots' shares of the vector and both stages' shares of links being free.
-void add_allreduce_programme(Report& report, const Topology& topology, double pair_s_per_byte) {
+void add_allreduce_lp(Report& report, const Topology& topology, double pair_s_per_byte) {
   report.add(
       "pair_time", pair_s_per_byte,
       fmt::format("{} for each byte: the best reduce_scatter, then the best allgather", seconds_text(pair_s_per_byte)));
@@ -125,7 +125,7 @@ void add_pair_of_trees(Report& report, const Topology& topology, int threads) {
   const ForestOptimum spread = forest_optimum(topology, threads);
   const ForestOptimum reduced = forest_optimum(transposed(topology), threads);
   const double seconds_per_byte = (spread.seconds_per_byte() + reduced.seconds_per_byte()) / topology.hosts();
-  add_allreduce_programme(report, topology, seconds_per_byte);
+  add_allreduce_lp(report, topology, seconds_per_byte);
   report
       .add("inverse_x", per_gigabyte(spread),
            fmt::format("{}/{} hosts over {:.6g} GB/s: 1/x* of the allgather", spread.inverse_x.numerator,

@@ -12,7 +12,7 @@
 
 #include "colltopo/allreduce_bound.h"
 #include "colltopo/error.h"
-#include "forest/allreduce_programme.h"
+#include "forest/allreduce_lp.h"
 #include "forest/parts.h"
 #include "forest/spanning_test.h"
 
@@ -266,8 +266,7 @@ class Rounding {
 };
 
 /// None where no number that is tried has trees that take at most twice the programme's time.
-std::optional<Forest> by_programme(const Topology& topology, const AllreduceSolution& solution,
-                                   const ForestOptions& options) {
+std::optional<Forest> by_lp(const Topology& topology, const AllreduceSolution& solution, const ForestOptions& options) {
   const Rounding rounding(topology, solution, options.threads);
   const Capacity hosts = topology.hosts();
   Parted best;
@@ -308,7 +307,7 @@ Forest pack_allreduce(const Topology& topology, ForestOptions options) {
     refusal = error.what();
   }
   if (pair && pair->seconds_per_byte <= bound * (1 + k_loss_default)) return *pair;
-  std::optional<Forest> better = by_programme(topology, solution, options);
+  std::optional<Forest> better = by_lp(topology, solution, options);
   if (!pair && !better) throw Error(refusal);
   return !better || (pair && pair->seconds_per_byte <= better->seconds_per_byte) ? *pair : *better;
 }

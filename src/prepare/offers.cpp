@@ -77,17 +77,15 @@ bool joined_by_cables(const Topology& network) {
 }
 
 /// The best along trees, where its programme is small; switches make it large, and slow to solve.
-bool has_programme(const Topology& network) {
-  return network.switches() == 0 && allreduce_columns(network) <= k_most_columns;
-}
+bool has_lp(const Topology& network) { return network.switches() == 0 && allreduce_columns(network) <= k_most_columns; }
 
 Forest packed(const Topology& network, Collective collective, std::int64_t trees, int threads) {
   ForestOptions options;
   options.collective = collective;
   options.threads = threads;
   options.trees = trees;
-  return collective == Collective::allreduce && has_programme(network) ? pack_allreduce(network, options)
-                                                                       : pack_forest(network, options);
+  return collective == Collective::allreduce && has_lp(network) ? pack_allreduce(network, options)
+                                                                : pack_forest(network, options);
 }
 
 }  // namespace
@@ -205,7 +203,7 @@ std::vector<Offer> routed_offers(const Ground& ground, const FlowStart& start, d
 Forest Forests::forest(const Ground& ground, Collective collective, std::int64_t trees, int threads) {
   const Topology& network = ground.network;
   const bool halves =
-      collective == Collective::reduce_scatter || (collective == Collective::allreduce && !has_programme(network));
+      collective == Collective::reduce_scatter || (collective == Collective::allreduce && !has_lp(network));
   if (!halves && collective != Collective::allgather) return packed(network, collective, trees, threads);
   auto& known = allgathers_[trees];
   if (!known) known = packed(network, Collective::allgather, trees, threads);

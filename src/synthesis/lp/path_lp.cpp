@@ -10,7 +10,7 @@ namespace colltopo::synthesis {
 namespace {
 
 /// One column per path and the largest load over capacity; a row per pair (its shares sum to 1), then one per link.
-lp::Model path_programme(const Topology& topology, const Routing& paths) {
+lp::Model path_lp(const Topology& topology, const Routing& paths) {
   lp::Model model;
   std::vector<std::vector<lp::Term>> over(topology.links().size());
   std::vector<lp::Term> of_pair;
@@ -57,7 +57,7 @@ Routing with_shares(const Routing& paths, std::span<const double> shares) {
 }  // namespace
 
 Synthesis best_weights_exactly(const Topology& topology, const Routing& paths, const SynthesisOptions& options) {
-  const lp::Model model = path_programme(topology, paths);
+  const lp::Model model = path_lp(topology, paths);
   lp::SolveOptions how;
   how.seconds = options.seconds;
   const lp::Solution solution = model.solve(how);

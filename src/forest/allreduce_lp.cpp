@@ -2,7 +2,7 @@
 // hosts, but for all of them, has less bandwidth out than its hosts are roots of; and likewise into it for the
 // reduction. There are 2^hosts such sets, of which a few dozen matter: each round's solution is asked by maximum flows
 // for those that it violates.
-#include "forest/allreduce_programme.h"
+#include "forest/allreduce_lp.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,9 +45,9 @@ struct Flow {
 };
 
 /// Bandwidths are over that of the narrowest cut: the solver's tolerances are absolute, and no cut is below 1 so.
-class Programme {
+class AllreduceLp {
  public:
-  explicit Programme(const Topology& topology) : hosts_(topology.hosts()) {
+  explicit AllreduceLp(const Topology& topology) : hosts_(topology.hosts()) {
     const Bandwidths bandwidths = whole_bandwidths(topology);
     const std::vector<CapacityEdge> edges = joined_edges(topology, bandwidths.of_link);
     narrowest_ = narrowest_cut(topology);
@@ -246,7 +246,7 @@ AllreduceSolution solve_allreduce(const Topology& topology) {
   if (const std::size_t columns = allreduce_columns(topology); columns > k_most_allreduce_columns)
     throw Error(fmt::format("{}: the allreduce programme has up to {} columns; it is solved up to {}", topology.name(),
                             columns, k_most_allreduce_columns));
-  return Programme(topology).solve();
+  return AllreduceLp(topology).solve();
 }
 
 AllreduceBound allreduce_bound(const Topology& topology) {
