@@ -89,8 +89,8 @@ class Rounding {
     forest.collective = Collective::allreduce;
     forest.chunks = static_cast<Chunk>(trees / topology_.hosts());
     for (const Capacity root : roots) forest.roots.push_back(static_cast<Chunk>(root));
-    forest.out = packed_into(topology_, stage(parted, true), roots, threads_);
-    forest.in = packed_into(topology_, stage(parted, false), roots, threads_);
+    forest.out = packed_into(topology_, stage(parted, true), roots);
+    forest.in = packed_into(topology_, stage(parted, false), roots);
     // What reduces was packed with pairs turned round; its routes are of pairs as they are.
     for (Route& route : forest.in.routes) std::swap(route.source, route.target);
     forest.seconds_per_byte = busiest(forest) / static_cast<double>(trees);

@@ -100,7 +100,7 @@ class Numbers {
     const std::vector<Capacity> trees = roots(wanted.trees);
     const std::vector<Capacity> of_link =
         trees_per_link(topology_.name(), bandwidths, wanted.capacity_per_unit, wanted.trees * wanted.roots);
-    return packed_into(topology_, without_switches(topology_, of_link, trees, threads_), trees, threads_);
+    return packed_into(topology_, without_switches(topology_, of_link, trees, threads_), trees);
   }
 
   const Topology& topology() const { return topology_; }
@@ -190,12 +190,11 @@ void expect_chunks(const Topology& topology, std::int64_t trees) {
                     topology.name(), trees, topology.hosts(), most));
 }
 
-Packing packed_into(const Topology& topology, const std::vector<LogicalEdge>& edges, std::span<const Capacity> roots,
-                    int threads) {
+Packing packed_into(const Topology& topology, const std::vector<LogicalEdge>& edges, std::span<const Capacity> roots) {
   std::vector<CapacityEdge> capacities;
   capacities.reserve(edges.size());
   for (const LogicalEdge& edge : edges) capacities.push_back({edge.tail, edge.head, edge.capacity()});
-  const std::vector<PackedTree> packed = pack_trees(topology.hosts(), capacities, roots, threads);
+  const std::vector<PackedTree> packed = pack_trees(topology.hosts(), capacities, roots);
   if (const std::string fault = packing_fault(topology.hosts(), capacities, roots, packed); !fault.empty())
     throw Error(fmt::format("{}: the packing is wrong: {}", topology.name(), fault));
 

@@ -10,19 +10,9 @@
 #include <span>
 #include <vector>
 
-#include "colltopo/topology.h"
+#include "forest/paired_arcs.h"
 
 namespace colltopo {
-
-using Capacity = std::int64_t;
-
-struct CapacityEdge {
-  NodeId tail = 0;
-  NodeId head = 0;
-  Capacity capacity = 0;
-
-  friend bool operator==(const CapacityEdge&, const CapacityEdge&) = default;
-};
 
 class MaxFlow {
  public:
@@ -30,9 +20,9 @@ class MaxFlow {
   MaxFlow(NodeId nodes, std::span<const CapacityEdge> edges);
 
   /// Counts from the next clear(). `edge`: its index in the constructor's list.
-  void set_capacity(std::size_t edge, Capacity capacity) { capacity_[arc_of_edge_[edge]] = capacity; }
+  void set_capacity(std::size_t edge, Capacity capacity) { arcs_.capacity[arcs_.of_edge[edge]] = capacity; }
   /// Takes all flow away.
-  void clear() { residual_ = capacity_; }
+  void clear() { residual_ = arcs_.capacity; }
 
   /// Pushes up to `limit` more units from source to sink and returns how many went.
   Capacity push(NodeId source, NodeId sink, Capacity limit);
@@ -40,15 +30,12 @@ class MaxFlow {
   bool is_reached(NodeId node) const { return level_[static_cast<std::size_t>(node)] >= 0; }
 
  private:
-  using Arc = std::uint32_t;
+  using Arc = PairedArcs::Arc;
   bool find_levels(NodeId source, NodeId sink);
   Capacity augment_along_levels(NodeId source, NodeId sink, Capacity limit);
 
-  std::vector<Arc> first_arc_;  // [node], and the end
-  std::vector<NodeId> head_;    // [arc]
-  std::vector<Arc> mate_;       // [arc] the arc the other way
-  std::vector<Capacity> capacity_, residual_;
-  std::vector<Arc> arc_of_edge_;
+  PairedArcs arcs_;
+  std::vector<Capacity> residual_;
   // Of the search at hand.
   std::vector<std::int32_t> level_;
   std::vector<Arc> current_;

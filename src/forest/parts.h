@@ -35,8 +35,7 @@ std::vector<LogicalEdge> without_switches(const Topology& topology, const std::v
 void expect_chunks(const Topology& topology, std::int64_t trees);
 
 /// Trees of these roots within the edges, in which they must exist, with their routes.
-Packing packed_into(const Topology& topology, const std::vector<LogicalEdge>& edges, std::span<const Capacity> roots,
-                    int threads);
+Packing packed_into(const Topology& topology, const std::vector<LogicalEdge>& edges, std::span<const Capacity> roots);
 
 /// [link] one in the other direction, of the same two nodes and equal bandwidth; each is the twin of its twin. Empty
 /// where some link has none.

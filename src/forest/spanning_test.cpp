@@ -1,12 +1,13 @@
-// Flows from the source to one host after the other, each made from the one before.
+// Flows from the source to one host after the other, each made from the one before; or all in one run.
 #include "forest/spanning_test.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cassert>
 #include <numeric>
-#include <optional>
 
 #include "base/parallel.h"
+#include "forest/least_cut.h"
 
 namespace colltopo {
 
@@ -14,12 +15,25 @@ namespace {
 
 constexpr NodeId k_sinks_per_block = 16;
 
+Capacity all_trees(const SpanningQuestion& question) {
+  return std::accumulate(question.roots.begin(), question.roots.end(), Capacity{0});
+}
+
+/// The source is the last node.
+std::vector<CapacityEdge> with_source(const SpanningQuestion& question) {
+  std::vector<CapacityEdge> edges(question.edges.begin(), question.edges.end());
+  for (NodeId host = 0; host < question.hosts; ++host)
+    if (question.roots[static_cast<std::size_t>(host)] > 0)
+      edges.push_back({question.nodes, host, question.roots[static_cast<std::size_t>(host)]});
+  return edges;
+}
+
 /// The network with its source, and one copy of it per thread.
 class SinkFlows {
  public:
   SinkFlows(const SpanningQuestion& question, int threads)
       : source_(question.nodes),
-        total_(std::accumulate(question.roots.begin(), question.roots.end(), Capacity{0})),
+        total_(all_trees(question)),
         network_(question.nodes + 1, with_source(question)),
         of_worker_(worker_count(threads)) {}
 
@@ -39,14 +53,6 @@ class SinkFlows {
   }
 
  private:
-  static std::vector<CapacityEdge> with_source(const SpanningQuestion& question) {
-    std::vector<CapacityEdge> edges(question.edges.begin(), question.edges.end());
-    for (NodeId host = 0; host < question.hosts; ++host)
-      if (question.roots[static_cast<std::size_t>(host)] > 0)
-        edges.push_back({question.nodes, host, question.roots[static_cast<std::size_t>(host)]});
-    return edges;
-  }
-
   NodeId source_;
   Capacity total_;
   MaxFlow network_;
@@ -86,6 +92,14 @@ std::vector<std::vector<bool>> violated_cuts(const SpanningQuestion& question, i
   });
   std::erase_if(cuts, [](const std::vector<bool>& inside) { return inside.empty(); });
   return cuts;
+}
+
+std::optional<std::vector<bool>> worst_violated_cut(const SpanningQuestion& question) {
+  assert(question.hosts == question.nodes);
+  LeastCut cut = least_cut(question.nodes + 1, with_source(question), question.nodes);
+  if (cut.capacity >= all_trees(question)) return std::nullopt;
+  cut.inside.pop_back();
+  return std::move(cut.inside);
 }
 
 }  // namespace colltopo

@@ -1,5 +1,5 @@
 // Trees are grown within the cuts that are known to be narrow, without any flow, and what came of it is proved by one
-// round of flows every so often: at the end none is needed, because all trees are there. Where growth ends, or the
+// least cut every so often: at the end none is needed, because all trees are there. Where growth ends, or the
 // proof fails by a cut that then becomes known, packing goes back to where it was last proved possible and on in
 // smaller strides; a tree that fails again is grown exactly, by a flow for every edge.
 #include "forest/tree_packing.h"
@@ -47,8 +47,8 @@ std::vector<std::vector<bool>> narrowest_cuts(NodeId hosts, std::span<const Capa
 
 class TreePacking {
  public:
-  TreePacking(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots, int threads)
-      : hosts_(hosts), edges_(edges), threads_(threads), cuts_(hosts, edges), growth_(hosts, edges) {
+  TreePacking(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots)
+      : hosts_(hosts), edges_(edges), cuts_(hosts, edges), growth_(hosts, edges) {
     for (const CapacityEdge& edge : edges) state_.residual.push_back(edge.capacity);
     state_.left.assign(roots.begin(), roots.end());
     for (const std::vector<bool>& inside : narrowest_cuts(hosts, edges, roots))
@@ -105,8 +105,8 @@ class TreePacking {
     if (packed_.size() == proved_.packed) return true;
     std::vector<CapacityEdge> rest(edges_.begin(), edges_.end());
     for (std::size_t edge = 0; edge < rest.size(); ++edge) rest[edge].capacity = state_.residual[edge];
-    const std::vector<std::vector<bool>> cuts = violated_cuts({hosts_, hosts_, rest, state_.left}, threads_);
-    if (cuts.empty()) {
+    const std::optional<std::vector<bool>> cut = worst_violated_cut({hosts_, hosts_, rest, state_.left});
+    if (!cut) {
       proved_ = {state_, packed_.size(), cuts_.spare()};
       failures_ = 0;
       return true;
@@ -115,7 +115,7 @@ class TreePacking {
     state_ = proved_.state;
     packed_.resize(proved_.packed);
     cuts_.restore(proved_.spare, state_.residual, state_.left);
-    for (const std::vector<bool>& inside : cuts) cuts_.add(inside, state_.residual, state_.left);
+    cuts_.add(*cut, state_.residual, state_.left);
     stride_ = std::max<std::size_t>(1, unproved / 2);
     if (unproved == 1 && ++failures_ == k_most_failures) pack_exactly(*next_root());
     return false;
@@ -123,7 +123,6 @@ class TreePacking {
 
   NodeId hosts_;
   std::span<const CapacityEdge> edges_;
-  int threads_;
   PackingState state_;
   KnownCuts cuts_;
   TreeGrowth growth_;
@@ -135,9 +134,8 @@ class TreePacking {
 
 }  // namespace
 
-std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots,
-                                   int threads) {
-  return TreePacking(hosts, edges, roots, threads).run();
+std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots) {
+  return TreePacking(hosts, edges, roots).run();
 }
 
 std::string packing_fault(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots,

@@ -16,10 +16,8 @@ struct PackedTree {
 };
 
 /// `edges`: between hosts, sorted by (tail, head), no two alike. `roots`: [host] trees rooted there, which must
-/// exist (spanning_test.h); asserted. Trees
-/// come by root. The same for any number of threads.
-std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots,
-                                   int threads);
+/// exist (spanning_test.h); asserted. Trees come by root.
+std::vector<PackedTree> pack_trees(NodeId hosts, std::span<const CapacityEdge> edges, std::span<const Capacity> roots);
 
 /// What is wrong with a packing, "" if nothing: every tree spans, hosts root what they should, no edge carries
 /// more than its capacity.

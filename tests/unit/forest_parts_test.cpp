@@ -129,7 +129,7 @@ TEST(EdgeSplitting, gives_edges_routes_through_switches_that_fit_into_the_links)
 TEST(TreePacking, spans_all_hosts_with_every_tree) {
   for_splits([](const Split& split) {
     const NodeId hosts = split.topology.hosts();
-    for (const PackedTree& tree : pack_trees(hosts, split.capacities, split.roots, 1)) {
+    for (const PackedTree& tree : pack_trees(hosts, split.capacities, split.roots)) {
       std::vector<bool> reached(static_cast<std::size_t>(hosts), false);
       reached[static_cast<std::size_t>(tree.root)] = true;
       EXPECT_EQ(tree.edges.size(), static_cast<std::size_t>(hosts - 1));
@@ -146,7 +146,7 @@ TEST(TreePacking, spans_all_hosts_with_every_tree) {
 TEST(TreePacking, keeps_within_the_capacity_of_every_edge) {
   for_splits([](const Split& split) {
     std::vector<Capacity> used(split.capacities.size(), 0);
-    for (const PackedTree& tree : pack_trees(split.topology.hosts(), split.capacities, split.roots, 1)) {
+    for (const PackedTree& tree : pack_trees(split.topology.hosts(), split.capacities, split.roots)) {
       EXPECT_GT(tree.weight, 0);
       for (const std::uint32_t edge : tree.edges) used[edge] += tree.weight;
     }
@@ -158,7 +158,7 @@ TEST(TreePacking, keeps_within_the_capacity_of_every_edge) {
 TEST(TreePacking, gives_every_host_its_number_of_trees) {
   for_splits([](const Split& split) {
     std::vector<Capacity> of_root(static_cast<std::size_t>(split.topology.hosts()), 0);
-    for (const PackedTree& tree : pack_trees(split.topology.hosts(), split.capacities, split.roots, 1))
+    for (const PackedTree& tree : pack_trees(split.topology.hosts(), split.capacities, split.roots))
       of_root[static_cast<std::size_t>(tree.root)] += tree.weight;
     EXPECT_EQ(of_root, split.roots);
   });
@@ -187,7 +187,7 @@ TEST(TreePacking, succeeds_on_random_hosts_whenever_no_cut_forbids_it) {
     }
     if (most == 0 || most == 100) continue;
     for (Capacity& root : roots) root *= most;
-    const std::vector<PackedTree> packing = pack_trees(hosts, edges, roots, 1);
+    const std::vector<PackedTree> packing = pack_trees(hosts, edges, roots);
     EXPECT_EQ(packing_fault(hosts, edges, roots, packing), "") << "trial " << trial;
     ++packed;
   }

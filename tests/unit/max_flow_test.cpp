@@ -1,5 +1,6 @@
 // Flows against cuts: on small random networks the largest flow is the narrowest of all cuts.
 #include "forest/max_flow.h"
+#include "forest/least_cut.h"
 
 #include <algorithm>
 #include <random>
@@ -92,6 +93,33 @@ TEST(MaxFlow, counts_changed_capacities_from_the_next_clear) {
   EXPECT_EQ(network.push(0, 1, k_no_limit), 3);
   network.clear();
   EXPECT_EQ(network.push(1, 0, k_no_limit), 9);
+}
+
+TEST(LeastCut, is_the_least_of_the_flows_to_all_others_and_names_it) {
+  std::mt19937 random(3);
+  int open = 0;
+  for (int trial = 0; trial < 2000; ++trial) {
+    const auto nodes = static_cast<NodeId>(2 + random() % (trial % 20 == 0 ? 60U : 9U));
+    std::vector<CapacityEdge> edges = random_edges(nodes, random);
+    for (NodeId node = 0; trial % 2 == 0 && node < nodes; ++node) edges.push_back({node, (node + 1) % nodes, 3});
+    const auto source = static_cast<NodeId>(random() % static_cast<unsigned>(nodes));
+    MaxFlow network(nodes, edges);
+    Capacity least = k_no_limit;
+    for (NodeId sink = 0; sink < nodes; ++sink) {
+      if (sink == source) continue;
+      network.clear();
+      least = std::min(least, network.push(source, sink, k_no_limit));
+    }
+    const LeastCut cut = least_cut(nodes, edges, source);
+    EXPECT_EQ(cut.capacity, least) << "trial " << trial;
+    const auto is_inside = [&](NodeId node) { return cut.inside[static_cast<std::size_t>(node)]; };
+    Capacity out = 0;
+    for (const CapacityEdge& edge : edges) out += is_inside(edge.tail) && !is_inside(edge.head) ? edge.capacity : 0;
+    EXPECT_EQ(out, least) << "trial " << trial;
+    EXPECT_TRUE(is_inside(source) && std::ranges::find(cut.inside, false) != cut.inside.end());
+    open += least > 0 ? 1 : 0;
+  }
+  EXPECT_GT(open, 1000);
 }
 
 }  // namespace
