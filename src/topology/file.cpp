@@ -189,10 +189,16 @@ Topology read_topology(std::istream& in, const std::string& file_name) {
   std::int64_t line = 1;
   Lines lines;
   std::string key;
+  std::vector<std::vector<std::string>> keys;  // of the objects that are open: of two alike one would go unread
   const auto note_lines = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::key && depth == 1) {
-      key = parsed.get<std::string>();
-      lines.keys[key] = line;
+    if (event == json::parse_event_t::object_start) keys.emplace_back();
+    if (event == json::parse_event_t::object_end) keys.pop_back();
+    if (event == json::parse_event_t::key) {
+      const auto name = parsed.get<std::string>();
+      if (std::ranges::find(keys.back(), name) != keys.back().end())
+        throw Error(fmt::format("{}:{}: key {} twice; expected it once", file_name, line, in_quotes(name)));
+      keys.back().push_back(name);
+      if (depth == 1) lines.keys[key = name] = line;
     }
     if (event == json::parse_event_t::object_start && depth == 2 && key == "links") lines.links.push_back(line);
     return true;

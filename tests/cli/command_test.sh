@@ -725,6 +725,9 @@ forgiven() {
   expect_json 'it["hosts"] == 2' topology latin.edges
   expect_json 'len(it["cut"]) == 1' bound allgather latin.edges
   expect_one_line 2 'a name is not UTF-8; JSON cannot hold it' convert latin.edges --to topo-json
+  "$colltopo" generate mcf latin.edges -o latin.sched >/dev/null || fail 'no schedule for names that are not UTF-8'
+  expect 0 '"host": "b"' routes latin.sched --host b
+  expect_one_line 2 'latin.edges: a name is not UTF-8; JSON cannot hold it' routes latin.sched --for json
   expect_json '"--children" and it["verified"]' generate mcf-master kautz:8:3 --children lp
   expect 2 'children' generate mcf-master kautz:8:3 --children none
 }

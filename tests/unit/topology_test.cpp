@@ -337,6 +337,10 @@ TEST(Topology, files_with_keys_that_nobody_reads_or_names_given_twice_are_refuse
               HasSubstr("top: unknown key 'host'"));
   EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [], "grid": {"side": [2]}})"),
               HasSubstr("grid: unknown key 'side'"));
+  EXPECT_THAT(file_error_of("{\"colltopo-topology\": 1, \"hosts\": 4,\n\"hosts\": 2, \"links\": []}"),
+              HasSubstr("net.json:2: key 'hosts' twice"));
+  EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": 2, "links": [{"tail": 0, "head": 1, "tail": 1}]})"),
+              HasSubstr("net.json:1: key 'tail' twice"));
   EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": ["a", "a"], "links": []})"),
               HasSubstr("net.json:1: hosts: two nodes are called 'a'"));
   EXPECT_THAT(file_error_of(R"({"colltopo-topology": 1, "hosts": ["s0"], "switches": 1, "links": []})"),
