@@ -25,7 +25,8 @@ std::size_t allreduce_columns(const Topology& topology);
 inline constexpr std::size_t k_most_allreduce_columns = 12'000;
 
 /// Cuts are added as they are violated, until none is by more than one part in 10^9; what is found is a bound whatever
-/// cuts were not needed. Where there are switches, their bandwidth is parted among pairs of hosts, as the paper does.
+/// cuts were not needed. A round is a linear program of allreduce_columns() by Clp and two maximum flows per host.
+/// Where there are switches, their bandwidth is parted among pairs of hosts, as the paper does.
 /// Throws Error when the programme is too large, for a single host, and when hosts cannot reach each other.
 AllreduceBound allreduce_bound(const Topology& topology);
 

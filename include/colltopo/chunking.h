@@ -46,7 +46,9 @@ struct ChunkCounts {
 };
 
 /// At most `most` chunks per shard, or exactly `most` when `exactly`; the fewest that lose no more than `loss`. Throws
-/// Error when `most` is less than 1 or a pair's weights do not sum to 1.
+/// Error when `most` is less than 1 or a pair's weights do not sum to 1. Tries all small numbers, then steps of a
+/// fifth: O(log(most)) of them, each a rounding in O(resources of all paths) and moves of single chunks off the busiest
+/// resource while that helps.
 ChunkCounts whole_chunks(const Shares& shares, Chunk most, bool exactly = false, double loss = k_negligible_loss);
 
 /// The smallest C <= most of which all weights are multiples of 1/C, within rounding; 0: there is none.

@@ -48,7 +48,7 @@ class MessagePaths {
   std::vector<std::size_t> first_route_;  // [source], and the end
 };
 
-/// [link] load of the messages of one step, or of all (step 0).
+/// [link] load of the messages of one step, or of all (step 0). Linear in the hops of all messages, as cost_of() is.
 std::vector<double> link_loads(const Schedule& schedule, const Topology& topology, Step step = 0);
 /// [link] the bytes of an alltoallv over it: of a schedule of alltoall that sends every block straight to its owner,
 /// each cut by the schedule's shares. Throws Error for a schedule that passes blocks on.

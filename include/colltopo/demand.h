@@ -38,7 +38,7 @@ class Demand {
 /// what is no number of 0 or more, hosts that the network does not have, a demand of nothing.
 Demand read_demand(const std::string& text, const std::string& file, NodeId hosts);
 
-/// [link] the bytes over it when every pair's data takes the paths of a routing by its shares.
+/// [link] the bytes over it when every pair's data takes the paths of a routing by its shares. Linear in their hops.
 std::vector<double> link_loads(const Topology& topology, const Routing& routing, const Demand& demand);
 
 }  // namespace colltopo

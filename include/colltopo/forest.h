@@ -143,7 +143,9 @@ struct ForestOptions {
 
 /// An allreduce is packed as the best reduce_scatter and then the best allgather; pack_allreduce() of allreduce_bound.h
 /// knows better. Throws Error as fixed_forest() does, for alltoall, and where switches of unequal bandwidth in and out
-/// cannot be left out.
+/// cannot be left out. Time: the optimum's; a maximum flow per host for each class of switches that is taken out, or
+/// for each pair of ports where no even spread will do; trees in O(edges between hosts) each, proved by one least cut
+/// (O(hosts^2 * sqrt(edges))) for many of them (docs/decisions/0029).
 Forest pack_forest(const Topology& topology, const ForestOptions& options = {});
 
 /// One message per part of a tree's edge, in the step of its depth; rank r runs on host r. What reduces runs trees

@@ -64,7 +64,8 @@ class ForwardingTables {
 
 /// Tables that realise every route of the schedule, lane k in plane k; routes that disagree with others of their lane
 /// become exceptions. Where no route says anything, a node sends by the fewest hops to one that knows the way, so every
-/// plane reaches every host. Throws Error when the schedule has no routes or is of another topology.
+/// plane reaches every host. Throws Error when the schedule has no routes or is of another topology. Time O(hops of the
+/// routes + planes * hosts * links), memory 4 bytes per plane, node and host.
 ForwardingTables forwarding_tables(const Schedule& schedule, const Topology& topology);
 
 /// What is wrong with the tables, by following every lane and every plane hop by hop: a lane that leaves its route, a

@@ -66,7 +66,7 @@ const RingMethod* ring_method_named(std::string_view name);
 /// Algorithm 1: machines as a depth-first walk meets them. Linear time.
 std::vector<Rank> lr1_order(const Topology& topology, const SpanningTree& tree);
 
-/// Algorithm 2: no path longer than 2. Throws Error naming the switch that forbids it.
+/// Algorithm 2: no path longer than 2. Throws Error naming the switch that forbids it. Linear time.
 std::vector<Rank> lr2_order(const Topology& topology, const SpanningTree& tree);
 /// The first switch with fewer machines than switches beside it: there is none if and only if a 2-hop ring exists
 /// (Theorem 2).

@@ -19,7 +19,7 @@ namespace colltopo {
 /// its peers by distance: rank r sends to r + 1, then to r + 2, and so on, and receives likewise from r - 1, r - 2, so
 /// that messages started at the same time go to different ranks.
 ///
-/// `layers`: [path of the routing]; empty: all in layer 0.
+/// `layers`: [path of the routing]; empty: all in layer 0. Linear in the hops of all paths.
 Schedule routed_alltoall(std::string name, const Topology& topology, const Chunked& chunked,
                          std::span<const std::int32_t> layers = {});
 

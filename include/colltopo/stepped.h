@@ -65,7 +65,8 @@ struct SteppedSynthesis {
 /// Small networks (hosts * (links + hosts) * diameter up to 30,000): the linear programme (15)-(20) on the
 /// time-expanded graph, grouped by source; options.gap does not matter. Larger ones: every pair chooses among its paths
 /// of up to one hop more than the diameter and among times for their hops, until options.gap is reached. Both with as
-/// many steps as help, from the diameter on. Throws Error naming hosts that cannot reach each other.
+/// many steps as help, from the diameter on, each number of them a program (Clp) or rounds of O(pairs * paths * hops *
+/// steps). Throws Error naming hosts that cannot reach each other.
 SteppedSynthesis stepped_flow(const Topology& topology, const SynthesisOptions& options);
 
 /// A stepped flow in whole chunks.

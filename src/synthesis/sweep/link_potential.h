@@ -3,6 +3,16 @@
 // With u_e = load / (capacity * time) the length of class e is prior_e * exp(beta * (u_e - 1)) / capacity. Minimising
 // the potential under growing beta, or under priors multiplied again and again by those exponentials (the exponential
 // method of multipliers), leads to the smallest largest load; the lengths lead to the dual optimum that proves it.
+//
+// A pair has 4 units to send over e, of capacity 1, or f, of capacity 3; time and priors are 1:
+//
+//                    e (1)             beta     load e, f      u e, f         length e, f
+//                 .--------->.         4        2     2        2     0.67     54.6  0.09    f is shorter: goes there
+//               s              t       4        0.79  3.21     0.79  1.07     0.44  0.44    at rest, 7% above optimum
+//                 '--------->'         40       0.98  3.02     0.98  1.01     0.44  0.44    at rest, 0.7% above
+//                    f (3)
+//
+// At rest both ways are equally long, so 4 * 0.44 over 0.44 * (1 + 3) proves that no flow takes less than 1.
 #pragma once
 
 #include <cstdint>
