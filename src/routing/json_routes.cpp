@@ -86,10 +86,15 @@ class RoutesReader {
     } catch (const Json::exception& error) {
       throw Error(fmt::format("{}: {}; expected the JSON of colltopo routes", name_, error.what()));
     }
-    if (!root_.is_object() || root_.value("format", "") != k_format)
+    if (!root_.is_object() || text("format") != k_format)
       throw Error(fmt::format("{}: format is not \"{}\"; expected the JSON of colltopo routes", name_, k_format));
   }
 
+  /// Empty when there is none.
+  std::string text(const char* field) const {
+    const auto found = root_.find(field);
+    return found != root_.end() && found->is_string() ? found->get<std::string>() : "";
+  }
   const Json& list(const char* field) const {
     const auto found = root_.find(field);
     if (found == root_.end() || !found->is_array()) throw Error(fmt::format("{}: {}: expected a list", name_, field));
@@ -131,7 +136,7 @@ void write_json_routes(std::ostream& out, const Schedule& schedule, const Topolo
 ForwardingTables read_json_routes(std::istream& in, const std::string& name_for_errors, const Schedule& schedule,
                                   const Topology& topology) {
   const RoutesReader reader(in, name_for_errors);
-  if (const std::string made_for = reader.root().value("topology", ""); made_for != fingerprint(topology))
+  if (const std::string made_for = reader.text("topology"); made_for != fingerprint(topology))
     reader.fail(
         fmt::format("its tables are those of topology {}; {} is {}", made_for, topology.name(), fingerprint(topology)));
   const std::int32_t planes = reader.number(reader.root(), "planes", "planes", 1 << 16);

@@ -24,7 +24,9 @@
 #include "colltopo/demand.h"
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
+#include "colltopo/forwarding.h"
 #include "colltopo/import.h"
+#include "colltopo/route_shares.h"
 #include "colltopo/routed.h"
 #include "colltopo/text.h"
 #include "colltopo/verify_sections.h"
@@ -48,8 +50,10 @@ struct Target {
 
 const Shape k_shape{Collective::alltoall, 6, 3, 0};
 
+Topology network() { return random_network(2, 6, 2); }
+
 SectionedSchedule routed() {
-  const Topology topology = random_network(2, 6, 2);
+  const Topology topology = network();
   return routed_sections("routed", topology, chunked(topology, random_routing(topology, 1, 3), 3, 0),
                          LayerMethod::lash);
 }
@@ -179,6 +183,25 @@ std::vector<std::string> demand_seeds() {
 
 std::vector<std::string> hosts_seeds() { return {"node1 slots=4\nnode2:2\n# spare\n\nnode3 max_slots=8 # rack 2\n"}; }
 
+std::vector<std::string> tables_seeds() {
+  const Schedule schedule = whole(routed());
+  std::ostringstream out;
+  write_json_routes(out, schedule, network(), forwarding_tables(schedule, network()));
+  return {out.str()};
+}
+
+void read_tables(const std::string& input) {
+  static const Schedule schedule = whole(routed());
+  static const Topology topology = network();
+  std::istringstream in(input);
+  forwarding_faults(schedule, topology, read_json_routes(in, "FILE", schedule, topology));
+}
+
+std::vector<std::string> shares_seeds() {
+  const Schedule schedule = whole(routed());
+  return {RouteShares(schedule.routes, routing_of(schedule), schedule.shape.chunks).text()};
+}
+
 const std::array k_targets = {
     Target{"topology", no_seeds, [](const std::string& input) { import_topology(input, "FILE", ""); }},
     Target{"text", text_seeds, read_whole},
@@ -189,6 +212,8 @@ const std::array k_targets = {
            [](const std::string& input) { text::unpacked_program(input, k_shape, 2, 1); }},
     Target{"routes", [] { return std::vector{text::packed(routed().routes(2), k_shape, 2)}; },
            [](const std::string& input) { text::unpacked_routes(input, k_shape, 2); }},
+    Target{"tables", tables_seeds, read_tables},
+    Target{"shares", shares_seeds, [](const std::string& input) { RouteShares::from_text(input); }},
     Target{"rules", rules_seeds, [](const std::string& input) { read_by_file(input, Rules::read); }},
     Target{"constants", constants_seeds, [](const std::string& input) { read_by_file(input, read_constants); }},
     Target{"decisions", decisions_seeds, [](const std::string& input) { read_by_file(input, DecisionFile::read); }},

@@ -200,6 +200,9 @@ TEST_F(Tampered, broken_json_is_refused_with_file_and_field) {
   };
   EXPECT_THAT([&] { read("{\"format\": "); }, ThrowsMessage<Error>(HasSubstr("tables.json: ")));
   EXPECT_THAT([&] { read("{}"); }, ThrowsMessage<Error>(HasSubstr("format is not \"colltopo-routes 1\"")));
+  EXPECT_THAT([&] { read("{\"format\": 1}"); }, ThrowsMessage<Error>(HasSubstr("format is not")));
+  EXPECT_THAT([&] { read("{\"format\": \"colltopo-routes 1\", \"topology\": 5}"); },
+              ThrowsMessage<Error>(HasSubstr("tables are those of topology ")));
   std::ostringstream good;
   write_json_routes(good, schedule_, torus_, tables_);
   const auto with = [&](const std::string& from, const std::string& to) {
