@@ -103,6 +103,17 @@ def run_command(transport, environment):
     return [*command, "--"]
 
 
+def machine_command(nodes, ranks, environment):
+    """The same of a job on this machine alone, its messages as Open MPI sends them; more than one node is made up."""
+    command = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "--map-by", "slot:oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
+    if nodes > 1:
+        hosts = ",".join(f"node{node}:{ranks // nodes}" for node in range(nodes))
+        command += ["--mca", "plm_rsh_agent", os.path.join(TOP, "tests", "mpi", "fakersh"), "--host", hosts]
+    for name, value in environment.items():
+        command += ["-x", f"{name}={value}"]
+    return [*command, "-np", str(ranks)]
+
+
 @contextlib.contextmanager
 def network(topo, *options):
     """A network that is up; gives what `netlab up` says of it."""

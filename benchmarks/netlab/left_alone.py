@@ -23,6 +23,8 @@ NETWORKS = {
     "jellyfish:10:3": ("jellyfish:10:3", 1, "50mbit"),
     "dragonfly:2:2:1": ("dragonfly:2:2:1", 1, "50mbit"),
 }
+# Ranks on this machine alone: nodes (two are made up) and ranks.
+MACHINES = {"1 node x 4": (1, 4), "1 node x 16": (1, 16), "2 nodes x 8": (2, 16)}
 COLLECTIVES = ["alltoall", "allgather", "allreduce", "reduce_scatter", "bcast", "reduce"]
 SIZES = [8, 256, 4096, 65536]
 SETTLED = 50  # calls: 8 by the model, 9 to 39 of a trial
@@ -31,15 +33,17 @@ TIMED = {8: 401, 256: 401, 4096: 101, 65536: 11}  # calls of each; short ones ar
 
 @dataclass
 class Job:
-    """On a network that is up."""
+    """On a network that is up, or on this machine alone."""
 
-    topology: str
+    topology: str  # empty: no network
     rate: str
     per_host: int
     ranks: int
     constants: str  # file
 
     def command(self, environment):
+        if not self.topology:
+            return lab.machine_command(self.ranks // self.per_host, self.ranks, environment)
         command = lab.run_command("tcp", environment)
         return [*command[:-1], "-np", str(self.ranks), "--"] if self.per_host > 1 else command
 
@@ -57,11 +61,19 @@ class Job:
 @contextlib.contextmanager
 def job_on(name):
     """Brings the network up and measures its constants, once for all calls."""
+    if name in MACHINES:
+        with tempfile.TemporaryDirectory(dir="/run") as folder:
+            nodes, ranks = MACHINES[name]
+            yield measured(Job("", "", ranks // nodes, ranks, f"{folder}/constants.json"), seconds=5)
+        return
     topology, per_host, rate = NETWORKS[name]
     with lab.network(topology, "--rate", rate, "--burst", "2k") as about, tempfile.TemporaryDirectory(dir="/run") as folder:
-        job = Job(topology, rate, per_host, about["hosts"] * per_host, f"{folder}/constants.json")
-        print(lab.ask([*job.command({}), "colltopo-probe", "--seconds", "60", "-o", job.constants]).strip(), flush=True)
-        yield job
+        yield measured(Job(topology, rate, per_host, about["hosts"] * per_host, f"{folder}/constants.json"), seconds=60)
+
+
+def measured(job, seconds):
+    print(lab.ask([*job.command({}), "colltopo-probe", "--seconds", str(seconds), "-o", job.constants]).strip(), flush=True)
+    return job
 
 
 def other_rows(file, networks, collectives):
