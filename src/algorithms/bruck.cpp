@@ -92,8 +92,9 @@ BruckCount bruck_count(Rank size, int radix) {
   BruckCount count;
   each_round(size, radix, [&](std::int64_t hop, std::int64_t unit) {
     const std::int64_t beyond = size - hop, period = unit * radix;
+    const std::int64_t bundles = beyond / period * unit + std::min(beyond % period, unit);
     count.rounds += 1;
-    count.bundles += static_cast<double>(beyond / period * unit + std::min(beyond % period, unit));
+    count.bundles += static_cast<double>(bundles);
   });
   return count;
 }
