@@ -184,6 +184,21 @@ def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400, mo
     return rows
 
 
+def bench(command, collective, size, calls, *options, warmup=5):
+    """What colltopo-bench, run by `command`, says of calls in a row, values checked: a list of results."""
+    command = [*command, "colltopo-bench", "--collective", collective, "--bytes", str(size), "--iterations", str(calls)]
+    return json.loads(ask([*command, "--warmup", str(warmup), *options, "--check", "--json"], timeout=400))["results"]
+
+
+def transform(command, grid, exchange="alltoall"):
+    """What colltopo-fft3d, run by `command`, says of a transform in slabs; ends the experiment where values are wrong."""
+    command = [*command, "colltopo-fft3d", "--grid", grid, "--decomposition", "slab", "--exchange", exchange]
+    said = json.loads(ask([*command, "--iterations", "5", "--warmup", "1", "--verify", "--json"], timeout=300))
+    if not said["correct"]:
+        sys.exit(f"{grid}: the transform is wrong: {said}")
+    return said
+
+
 def write_rows(path, rows):
     os.makedirs(RESULTS, exist_ok=True)
     with open(path + ".new", "w", encoding="utf-8", newline="") as file:

@@ -1,8 +1,6 @@
 """Networks and jobs of the experiments in which coll/topo knows nothing but the topology and what `colltopo tune` measured there once."""
 import contextlib
 import json
-import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 
@@ -50,12 +48,7 @@ class Job:
     def time(self, collective, size, *options, warmup=SETTLED):
         """What colltopo-bench says of calls in a row: a pause would fill the buckets of the links."""
         command = self.command({"OMPI_MCA_coll_topo_constants": self.constants})
-        command += ["colltopo-bench", "--collective", collective, "--bytes", str(size), "--iterations", str(TIMED[size])]
-        command += ["--warmup", str(warmup), *options, "--check", "--json"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=400, check=False)
-        if done.returncode != 0:
-            sys.exit(f"{' '.join(command)}: status {done.returncode}: {done.stderr.strip()}")
-        return json.loads(done.stdout)["results"]
+        return lab.bench(command, collective, size, TIMED[size], *options, warmup=warmup)
 
 
 @contextlib.contextmanager

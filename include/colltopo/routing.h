@@ -15,6 +15,9 @@
 
 namespace colltopo {
 
+/// Of a pair's demand: shares this small are left by rounding, and the pair's other paths take them over.
+inline constexpr double k_least_share = 1e-9;
+
 /// One of the paths of a pair; `links` points into the Routing.
 struct WeightedPath {
   NodeId source = 0;

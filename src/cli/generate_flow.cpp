@@ -41,7 +41,7 @@ void read_path_set(const std::string& text, SynthesisOptions& options) {
 constexpr double k_most_chunks_asked = 100'000;
 
 // What one large block among small ones needs to take its paths by their shares.
-constexpr Chunk k_most_chunks_of_demand = 256;
+constexpr Chunk k_most_chunks_of_demand = 1024;
 
 // As many as lash-sequential puts into layers in some twenty seconds.
 constexpr std::size_t k_most_routes_sequential = 2'000'000;

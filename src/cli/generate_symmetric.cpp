@@ -13,7 +13,7 @@ namespace colltopo::cli {
 namespace {
 
 Symmetry symmetry_for(const Topology& topology) {
-  Symmetry symmetry = turns_of(topology);
+  Symmetry symmetry = symmetry_of(topology);
   if (symmetry.elements() == 1)
     throw Error(
         fmt::format("{}: no symmetry that moves every host was found, so that nothing repeats; expected a network "

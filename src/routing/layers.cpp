@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <random>
 
 #include "base/parallel.h"
+#include "base/random.h"
 #include "routing/dependencies.h"
 #include "routing/first_fit.h"
 
@@ -46,7 +46,7 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
 
   // Part of a layer without cycles has none either, so layers that are filled again with their routes, one layer's
   // after the other's, never need more than before (iterated greedy colouring, Culberson 1992).
-  std::mt19937 random(1);
+  Lots lots(1);
   double dependencies_of_routes = 0;
   for (const auto& route : routes) dependencies_of_routes += static_cast<double>(route.size());
   double trials = 0;
@@ -56,7 +56,7 @@ std::vector<std::int32_t> lash_sequential(const Dependencies& dependencies, Rout
     if (layers <= 1 || trials > k_most_trials) break;
     std::vector<std::int32_t> turn(static_cast<std::size_t>(layers));
     for (std::int32_t layer = 0; layer < layers; ++layer) turn[static_cast<std::size_t>(layer)] = layers - 1 - layer;
-    for (std::size_t i = turn.size(); pass % 2 == 1 && i > 1; --i) std::swap(turn[i - 1], turn[random() % i]);
+    if (pass % 2 == 1) lots.shuffle(turn);
     std::stable_sort(order.begin(), order.end(), [&](RouteId a, RouteId b) {
       return turn[static_cast<std::size_t>(filled.layer_of[a])] < turn[static_cast<std::size_t>(filled.layer_of[b])];
     });

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <numeric>
-#include <random>
 
 #include "base/parallel.h"
+#include "base/random.h"
 
 namespace colltopo {
 
@@ -115,10 +115,10 @@ void number_by_use(const std::vector<RouteId>& members, std::int32_t planes, std
 /// The next order to try: the routes of a plane stay together, so that they need no more planes than before (iterated
 /// greedy colouring, Culberson 1992); planes come the last first, or by lot.
 void reorder(std::vector<RouteId>& order, const std::vector<std::int32_t>& plane_of, std::int32_t planes, int pass,
-             std::mt19937& random) {
+             Lots& lots) {
   std::vector<std::int32_t> turn(index(planes));
   for (std::int32_t plane = 0; plane < planes; ++plane) turn[index(plane)] = planes - 1 - plane;
-  for (std::size_t i = turn.size(); pass % 2 == 1 && i > 1; --i) std::swap(turn[i - 1], turn[random() % i]);
+  if (pass % 2 == 1) lots.shuffle(turn);
   std::stable_sort(order.begin(), order.end(),
                    [&](RouteId a, RouteId b) { return turn[index(plane_of[a])] < turn[index(plane_of[b])]; });
 }
@@ -135,9 +135,9 @@ std::int32_t find_planes(const std::vector<RouteId>& members, RouteLinks routes,
   std::stable_sort(order.begin(), order.end(),
                    [&](RouteId a, RouteId b) { return routes[a].size() > routes[b].size(); });
   std::int32_t planes = planes_to_host.fill(order, plane_of);
-  std::mt19937 random(1);
+  Lots lots(1);
   for (int pass = 0; planes > allowed && pass < k_most_plane_refills; ++pass) {
-    reorder(order, plane_of, planes, pass, random);
+    reorder(order, plane_of, planes, pass, lots);
     planes = planes_to_host.fill(order, plane_of);
   }
   number_by_use(members, planes, plane_of);

@@ -58,6 +58,8 @@ constexpr std::array k_families{
     Family{"twisted-hypercube", "DIMENSIONS", "a hypercube with two cables of a square crossed", twisted_hypercube},
     Family{"complete", "HOSTS", "every host joined to every other", complete},
     Family{"bipartite", "A:B", "each of A hosts joined to each of B more", bipartite},
+    Family{"circulant", "HOSTS:STRIDE,STRIDE...", "hosts in a circle, each joined to those STRIDE places on and back",
+           circulant},
     Family{"kautz", "HOSTS:DEGREE", "generalized Kautz graph: one-way links, short paths for any size", kautz},
     Family{"xpander", "HOSTS:DEGREE[:SEED]", "random lift of a complete graph of DEGREE + 1 nodes", xpander},
     Family{"jellyfish", "HOSTS:DEGREE[:SEED]", "random regular graph", jellyfish},

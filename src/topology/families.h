@@ -49,6 +49,7 @@ Topology hyperx(const FamilySpec& spec);
 // Direct networks given by a rule (family_graphs.cpp).
 Topology complete(const FamilySpec& spec);
 Topology bipartite(const FamilySpec& spec);
+Topology circulant(const FamilySpec& spec);
 Topology kautz(const FamilySpec& spec);
 // Of a finite field (family_slimfly.cpp).
 Topology slimfly(const FamilySpec& spec);

@@ -1,6 +1,10 @@
-// Direct networks given by a rule: complete graphs and the generalized Kautz graphs.
+// Direct networks given by a rule: complete graphs, circulants and the generalized Kautz graphs.
 #include <algorithm>
+#include <numeric>
 
+#include <fmt/format.h>
+
+#include "base/lines.h"
 #include "topology/families.h"
 
 namespace colltopo {
@@ -21,6 +25,29 @@ Topology bipartite(const FamilySpec& spec) {
   TopologyBuilder builder(spec.text, left + right);
   for (NodeId a = 0; a < left; ++a)
     for (NodeId b = 0; b < right; ++b) builder.cable(a, left + b);
+  return std::move(builder).build();
+}
+
+// A stride of half the hosts has one cable for two of them.
+Topology circulant(const FamilySpec& spec) {
+  expect_parameters(spec, 2, "circulant:HOSTS:STRIDE,STRIDE...");
+  const NodeId hosts = number(spec, spec.parameters[0], "number of hosts", 2, k_most_hosts);
+  std::vector<NodeId> strides;
+  NodeId common = hosts;
+  for (const std::string& text : split_at(spec.parameters[1], ',')) {
+    const NodeId stride = number(spec, text, "stride", 1, hosts / 2);
+    if (std::ranges::find(strides, stride) != strides.end())
+      refuse(spec, fmt::format("stride {} twice", stride), "every stride once");
+    strides.push_back(stride);
+    common = std::gcd(common, stride);
+  }
+  if (common > 1)
+    refuse(spec, fmt::format("{} divides the hosts and all strides, so that they fall into {} parts", common, common),
+           "a stride that has no divisor in common with the others and the hosts, such as 1");
+  TopologyBuilder builder(spec.text, hosts);
+  for (NodeId host = 0; host < hosts; ++host)
+    for (const NodeId stride : strides)
+      if (2 * stride < hosts || host < stride) builder.cable(host, (host + stride) % hosts);
   return std::move(builder).build();
 }
 

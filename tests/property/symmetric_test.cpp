@@ -32,7 +32,7 @@ SymmetricSynthesis made(const Topology& topology, double gap = 0.01) {
   SynthesisOptions options;
   options.gap = gap;
   options.threads = 1;
-  return symmetric_alltoall(topology, turns_of(topology), options, 16);
+  return symmetric_alltoall(topology, symmetry_of(topology), options, 16);
 }
 
 std::string text_of(const SymmetricSchedule& schedule) {
@@ -96,8 +96,10 @@ TEST_P(Families, what_ranks_make_of_one_orbit_is_the_schedule_that_the_verifier_
 INSTANTIATE_TEST_SUITE_P(Small, Families,
                          testing::Values(Case{"ring:5", 1}, Case{"ring:8", 1}, Case{"torus:4x4", 1},
                                          Case{"torus:3x4x2", 1}, Case{"hypercube:4", 1}, Case{"twisted-hypercube:4", 4},
-                                         Case{"complete:7", 1}, Case{"bipartite:4:4", 1}, Case{"kautz:20:4", 4},
-                                         Case{"kautz:12:2", 4}, Case{"slimfly:3", 6}, Case{"hyperx:3x4", 1},
+                                         Case{"complete:7", 1}, Case{"bipartite:4:4", 1}, Case{"kautz:20:4", 1},
+                                         Case{"kautz:12:2", 2}, Case{"kautz:12:3", 1},
+                                         Case{"kautz:16:4", 16}, Case{"slimfly:3", 2}, Case{"slimfly:4", 2},
+                                         Case{"slimfly:5", 2}, Case{"circulant:15:1,4", 1}, Case{"circulant:12:3,6,4", 1}, Case{"hyperx:3x4", 1},
                                          Case{"hammingmesh:2x2:2x2", 1}, Case{"dragonfly:4:2:2", 4},
                                          Case{"fattree:4", 1}, Case{"switch:6", 1}, Case{"dgx-a100:2", 1},
                                          Case{"mi250:2:8", 8}, Case{"torus:3x3/host-bandwidth:2", 1},
@@ -247,6 +249,23 @@ TEST(Symmetric, sealed_nonsense_is_refused_by_its_line) {
   EXPECT_THAT(refusal(with("to 1+", "to 2+")), HasSubstr("expected those from 1 on"));
   EXPECT_THAT(refusal(with("collective alltoall", "collective allgather")), HasSubstr("expected them of alltoall"));
   EXPECT_THAT(refusal(with("orbits 1", "orbits 3")), HasSubstr("expected a divisor of the 16 ranks"));
+}
+
+TEST(Symmetric, what_a_name_promises_is_proved_on_the_links) {
+  EXPECT_EQ(symmetry_of(topology_of("slimfly:5")).elements(), 25);
+  EXPECT_EQ(symmetry_of(topology_of("kautz:72:8")).elements(), 72);  // letters of a field of nine
+  EXPECT_EQ(symmetry_of(topology_of("kautz:80:4")).elements(), 20);
+  // Networks that are not what their names say: a cable less, another graph, parameters of no family.
+  for (const char* spec : {"slimfly:5/drop-links:1:1", "kautz:20:4/drop-links:0-19"})
+    EXPECT_EQ(symmetry_of(topology_of(spec)).elements(), 1) << spec;
+  for (const char* name : {"slimfly:5", "kautz:50:4", "kautz:50:0", "kautz", "slimfly:x", ""}) {
+    TopologyBuilder builder(name, 50);
+    for (NodeId host = 0; host < 50; ++host) builder.cable(host, (host + 1) % 50);
+    EXPECT_EQ(symmetry_of(std::move(builder).build()).elements(), 50) << name;
+    TopologyBuilder line(name, 50);
+    for (NodeId host = 0; host < 49; ++host) line.cable(host, host + 1);
+    EXPECT_EQ(symmetry_of(std::move(line).build()).elements(), 1) << name;
+  }
 }
 
 TEST(Symmetric, networks_without_symmetry_have_the_identity) {

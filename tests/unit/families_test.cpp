@@ -83,6 +83,26 @@ TEST(Jellyfish, refuses_what_no_graph_can_be) {
   EXPECT_THAT(error_of("jellyfish:1000000:1000"), HasSubstr("too many links; expected hosts times degree up to"));
 }
 
+TEST(Circulant, joins_hosts_by_its_strides_both_ways) {
+  expect_simple_and_regular("circulant:16:1,4", 16, 4);
+  expect_simple_and_regular("circulant:16:1,8", 16, 3);  // half way round there is one cable for two
+  expect_simple_and_regular("circulant:15:5,6", 15, 4);
+  const Topology graph = topology_of("circulant:15:5,6");
+  std::set<int> heads;
+  for (const LinkId id : graph.links_out(2)) heads.insert(graph.link(id).head);
+  EXPECT_EQ(heads, (std::set<int>{7, 8, 11, 12}));
+  EXPECT_EQ(fingerprint(topology_of("circulant:8:1")), fingerprint(topology_of("ring:8")));
+}
+
+TEST(Circulant, refuses_strides_that_repeat_reach_too_far_or_leave_parts) {
+  EXPECT_EQ(error_of("circulant:16:1,9"), "circulant:16:1,9: stride '9'; expected a whole number in 1..8");
+  EXPECT_EQ(error_of("circulant:16:1,"), "circulant:16:1,: stride ''; expected a whole number in 1..8");
+  EXPECT_EQ(error_of("circulant:16:3,3"), "circulant:16:3,3: stride 3 twice; expected every stride once");
+  EXPECT_EQ(error_of("circulant:16:2,6"),
+            "circulant:16:2,6: 2 divides the hosts and all strides, so that they fall into 2 parts; expected a stride "
+            "that has no divisor in common with the others and the hosts, such as 1");
+}
+
 TEST(Xpander, is_a_lift_of_a_complete_graph) {
   expect_simple_and_regular("xpander:40:4", 40, 4);
   expect_simple_and_regular("xpander:5:4", 5, 4);

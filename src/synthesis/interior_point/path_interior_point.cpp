@@ -28,7 +28,6 @@ constexpr double k_first_share = 0.05;   // of its pair's demand, for a path tha
 constexpr double k_least_path_saving = 0.01;  // of the gap of products: by how much a new path must be shorter
 constexpr double k_too_long = 10;             // a path so many such gaps longer than its pair's shortest is dropped
 constexpr double k_nothing = 0.1;             // if it carries less than this part of it, and of 1%, as well
-constexpr double k_no_path = 1e-9;            // shares below this are left out of the routing
 
 class InteriorPoint {
  public:
@@ -265,7 +264,7 @@ FlowSolution InteriorPoint::solution() const {
   std::vector<PathId> used;
   for (std::size_t p = 0; p < best_flow_.size(); ++p) {
     const auto path = static_cast<PathId>(p);
-    if (best_flow_[p] > k_no_path * columns_.demand(columns_.pair_of(path))) used.push_back(path);
+    if (best_flow_[p] > k_least_share * columns_.demand(columns_.pair_of(path))) used.push_back(path);
   }
   std::stable_sort(used.begin(), used.end(),
                    [&](PathId a, PathId b) { return columns_.pair_of(a) < columns_.pair_of(b); });

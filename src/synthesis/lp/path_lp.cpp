@@ -37,7 +37,6 @@ lp::Model path_lp(const Topology& topology, const Routing& paths) {
 
 /// The paths with the shares of a point, made to sum to 1; shares left by rounding go.
 Routing with_shares(const Routing& paths, std::span<const double> shares) {
-  constexpr double k_dust = 1e-9;
   Routing routing(paths.hosts());
   for (std::size_t first = 0; first < paths.paths();) {
     double sum = 0;
@@ -45,10 +44,10 @@ Routing with_shares(const Routing& paths, std::span<const double> shares) {
     for (; last < paths.paths(); ++last) {
       if (paths.path(last).source != paths.path(first).source || paths.path(last).target != paths.path(first).target)
         break;
-      if (shares[last] > k_dust) sum += shares[last];
+      if (shares[last] > k_least_share) sum += shares[last];
     }
     for (; first < last; ++first)
-      if (const WeightedPath path = paths.path(first); shares[first] > k_dust)
+      if (const WeightedPath path = paths.path(first); shares[first] > k_least_share)
         routing.add(path.source, path.target, shares[first] / sum, path.links);
   }
   return routing;

@@ -6,14 +6,12 @@
 #include <utility>
 
 #include "colltopo/error.h"
+#include "colltopo/routing.h"
 #include "synthesis/paths/link_flow.h"
 
 namespace colltopo::synthesis {
 
 namespace {
-
-/// Of the unit of a pair: less than this is rounding.
-constexpr double k_least_path_weight = 1e-9;
 
 /// What is left of a flow, by link.
 class Remainder {
@@ -97,11 +95,11 @@ void take_apart(const Topology& topology, Remainder& remainder, NodeId source, N
                 std::vector<FlowPath>& paths) {
   const std::size_t first = paths.size();
   double open = 1;
-  while (open > k_least_path_weight) {
+  while (open > k_least_share) {
     std::vector<LinkId> links = next(target);
     if (links.empty()) break;
     const double weight = std::min(open, remainder.narrowest(links));
-    if (!(weight > k_least_path_weight)) break;
+    if (!(weight > k_least_share)) break;
     remainder.take(links, weight);
     open -= weight;
     paths.push_back({target, weight, std::move(links)});

@@ -320,7 +320,7 @@ std::vector<double> FlowSweep::loads() const {
       for (NodeId target = 0; target < static_cast<NodeId>(pool.targets()); ++target) {
         const double demand = instance_.demand(source, target), sum = weight_in_use(pool, target);
         for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path) {
-          if (pool.weight(path) <= k_dust) continue;
+          if (pool.weight(path) <= k_least_share) continue;
           for (const LinkId link : pool.links(path))
             slices[slice][static_cast<std::size_t>(instance_.link_class[static_cast<std::size_t>(link)])] +=
                 pool.weight(path) / sum * demand;
@@ -346,7 +346,7 @@ Routing FlowSweep::routing() {
     for (NodeId target = 0; target < instance_.topology->hosts(); ++target) {
       const double sum = weight_in_use(pool, target);
       for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
-        if (pool.weight(path) > k_dust)
+        if (pool.weight(path) > k_least_share)
           routing.add(instance_.sources[source], target, pool.weight(path) / sum, pool.links(path));
     }
   }

@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "colltopo/routing.h"
+
 namespace colltopo::synthesis {
 
 namespace {
 
-// Nothing is gained by moving flow for less than this part of a length, and less flow than this is no flow.
+// Of a length: nothing is gained by moving flow for less.
 constexpr double k_least_saving = 1e-9;
-constexpr double k_least_weight = 1e-9;
 
 }  // namespace
 
@@ -55,7 +56,7 @@ double PairStep::move(const Candidate& from, const Candidate& to, double demand,
   double moved = 0;
   if (saving > k_least_saving * from.length && curvature > 0)
     moved = std::min({from.weight, saving / (curvature * demand), 1 / (fastest * demand)});
-  if (from.weight - moved < k_least_weight) moved = from.weight;
+  if (from.weight - moved < k_least_share) moved = from.weight;
   for (const std::int32_t touched : touched_) {
     const auto e = static_cast<std::size_t>(touched);
     if (moved > 0 && difference_[e] != 0) potential.add(e, difference_[e] * moved * demand);

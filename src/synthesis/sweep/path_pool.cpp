@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "colltopo/routing.h"
+
 namespace colltopo::synthesis {
 
 namespace {
@@ -34,7 +36,7 @@ void unpack_values(std::span<const std::byte>& bytes, std::vector<Value>& values
 void add_share(const PathPool& pool, NodeId target, double share, std::size_t first, PathPool& all) {
   const double sum = weight_in_use(pool, target);
   for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path) {
-    if (pool.weight(path) <= k_dust) continue;
+    if (pool.weight(path) <= k_least_share) continue;
     const double weight = share * pool.weight(path) / sum;
     std::size_t same = first;
     while (same < all.paths() && !std::ranges::equal(all.links(same), pool.links(path))) ++same;
@@ -50,7 +52,7 @@ void add_share(const PathPool& pool, NodeId target, double share, std::size_t fi
 double weight_in_use(const PathPool& pool, NodeId target) {
   double sum = 0;
   for (std::size_t path = pool.first(target); path < pool.first(target + 1); ++path)
-    if (pool.weight(path) > k_dust) sum += pool.weight(path);
+    if (pool.weight(path) > k_least_share) sum += pool.weight(path);
   return sum;
 }
 

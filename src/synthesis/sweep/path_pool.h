@@ -46,9 +46,6 @@ class PathPool {
   std::vector<LinkId> links_;
 };
 
-/// Shares this small are left by rounding; the pair's other paths take them over.
-inline constexpr double k_dust = 1e-9;
-
 /// The sum of a target's weights without dust.
 double weight_in_use(const PathPool& pool, NodeId target);
 
