@@ -23,18 +23,22 @@ double block_s(const std::function<void()>& call, long calls, double pause_s, MP
   return (MPI_Wtime() - begin) / static_cast<double>(calls);
 }
 
-// Decided from a maximum over ranks: all ranks must make the same number of calls.
+// All ranks must make the same number of calls.
+Pace pace_of_calls(long calls) {
+  Pace pace;
+  pace.blocks = std::min(calls, 100L);
+  pace.calls = std::min((calls + pace.blocks - 1) / pace.blocks, k_block_calls);
+  pace.blocks = (calls + pace.calls - 1) / pace.calls;
+  return pace;
+}
+
+// Decided from a maximum over ranks.
 Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control) {
+  if (effort.calls > 0) return pace_of_calls(effort.calls);
   double call_s = 0;
   for (const auto& call : calls) call_s = std::max(call_s, slowest(block_s(call, 5, effort.pause_s, control), control));
   call_s = std::max(call_s, 1e-9);
   Pace pace;
-  if (effort.calls > 0) {
-    pace.blocks = std::min(effort.calls, 100L);
-    pace.calls = std::min((effort.calls + pace.blocks - 1) / pace.blocks, k_block_calls);
-    pace.blocks = (effort.calls + pace.calls - 1) / pace.calls;
-    return pace;
-  }
   pace.calls = std::clamp(std::lround(k_block_s / call_s), 1L, k_block_calls);
   pace.blocks = std::clamp(std::lround(effort.seconds / (call_s * static_cast<double>(pace.calls))), k_blocks_least,
                            k_blocks_most);

@@ -42,6 +42,9 @@ void add_prepare(CLI::App& app, Session& session);
 void add_simulate(CLI::App& app, Session& session);
 void add_rules(CLI::App& app, Session& session);
 void add_doctor(CLI::App& app, Session& session);
+/// All but topology, bound, generate, verify, draw and routes, which are what a demonstration needs: the others'
+/// sources are left out of its first build (COLLTOPO_ALL_COMMANDS).
+void add_others(CLI::App& app, Session& session);
 
 /// As --json prints it; bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const nlohmann::ordered_json& value);

@@ -57,16 +57,9 @@ int main(int argc, char** argv) {
   add_bound(app, session);
   add_generate(app, session);
   add_verify(app, session);
-  add_cost(app, session);
   add_draw(app, session);
-  add_explain(app, session);
-  add_tune(app, session);
-  add_convert(app, session);
   add_routes(app, session);
-  add_prepare(app, session);
-  add_simulate(app, session);
-  add_rules(app, session);
-  add_doctor(app, session);
+  add_others(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

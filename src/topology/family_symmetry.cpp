@@ -14,7 +14,7 @@ namespace colltopo {
 
 namespace {
 
-using Generators = std::vector<Generator>;
+using GeneratorList = std::vector<Generator>;
 
 /// [digit] p to its power: a basis of the field over its prime field.
 std::vector<int> basis_of(const FiniteField& field) {
@@ -70,14 +70,14 @@ class KautzWords {
   std::map<std::vector<int>, NodeId> host_of_;
 };
 
-Generators kautz_symmetry(const Topology& topology, const FamilySpec& spec) {
+GeneratorList kautz_symmetry(const Topology& topology, const FamilySpec& spec) {
   if (spec.parameters.size() != 2) return {};
   const int degree = number(spec, spec.parameters[1], "degree", 1, k_most_hosts);
   const PrimePower power = prime_power(degree + 1);
   const KautzWords words(topology.hosts(), degree);
   if (power.prime == 0 || !words.are_hosts()) return {};
   const FiniteField field(power);
-  Generators generators;
+  GeneratorList generators;
   // One letter: all multiples leave 0 where it is.
   if (topology.hosts() > words.letters() && degree > 1)
     generators.push_back({degree, words.permuted([&](int letter) { return field.times(letter, field.x_to_the(1)); })});
@@ -90,7 +90,7 @@ Generators kautz_symmetry(const Topology& topology, const FamilySpec& spec) {
 /// other keep y = m x + c and the differences within a row. They act freely, and each half is one orbit. No free group
 /// does better: the graphs with one orbit are no Cayley graphs (McKay, Miller, Siran 1998, section 4), and where q is
 /// not 1 modulo 4 the halves are not alike.
-Generators slimfly_symmetry(const Topology& topology, const FamilySpec& spec) {
+GeneratorList slimfly_symmetry(const Topology& topology, const FamilySpec& spec) {
   if (spec.parameters.size() != 1) return {};
   const int q = number(spec, spec.parameters[0], "Q", 3, 1 << 10);
   const PrimePower power = prime_power(q);
@@ -109,14 +109,14 @@ Generators slimfly_symmetry(const Topology& topology, const FamilySpec& spec) {
         }
     return generator;
   };
-  Generators generators;
+  GeneratorList generators;
   for (const int a : basis_of(field)) generators.push_back(shear(a, 0));
   for (const int b : basis_of(field)) generators.push_back(shear(0, b));
   return generators;
 }
 
 /// The first host of every orbit.
-std::vector<NodeId> first_hosts(NodeId hosts, const Generators& generators) {
+std::vector<NodeId> first_hosts(NodeId hosts, const GeneratorList& generators) {
   std::vector<NodeId> first, waiting;
   std::vector<bool> reached(index(hosts), false);
   for (NodeId host = 0; host < hosts; ++host) {
@@ -146,7 +146,7 @@ bool is_automorphism(const Topology& topology, const Generator& generator) {
 std::optional<Symmetry> symmetry_of_family(const Topology& topology) {
   const std::vector<std::string> words = split_at(topology.name(), ':');
   const FamilySpec spec{topology.name(), words.front(), {words.begin() + 1, words.end()}};
-  Generators generators;
+  GeneratorList generators;
   try {
     if (spec.name == "kautz") generators = kautz_symmetry(topology, spec);
     if (spec.name == "slimfly") generators = slimfly_symmetry(topology, spec);
