@@ -168,7 +168,7 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].contender->server() != Server::either) continue;
     const ServedSince since(counters);
-    for (int repeat = 0; repeat < 3; ++repeat) calls[i]();
+    calls[i]();
     rows[i].served = since.now();
   }
   for (std::size_t i = 0; options.overlap && i < rows.size(); ++i)

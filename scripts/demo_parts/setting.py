@@ -28,5 +28,5 @@ class Size:
         return self.side**3 * 16 // HOSTS**2
 
 
-LONG = Size(rate_mbit=12, side=96, iterations=3, limit_s=300)
+LONG = Size(rate_mbit=16, side=96, iterations=3, limit_s=300)
 SHORT = Size(rate_mbit=10, side=64, iterations=2, limit_s=300)
