@@ -11,9 +11,10 @@ void add_others(CLI::App& app, Session& session) {
     CLI::App* command = subcommand(app, session, name, "left out of this build");
     command->allow_extras();
     command->callback([name] {
-      throw Error(fmt::format("{}: left out of this build, which scripts/demo made in a hurry; `cmake --preset release && "
-                              "cmake --build build/release` builds all commands",
-                              name));
+      throw Error(
+          fmt::format("{}: left out of this build, which scripts/demo made in a hurry; `cmake --preset release && "
+                      "cmake --build build/release` builds all commands",
+                      name));
     });
   }
 }
