@@ -26,13 +26,12 @@ std::vector<int> basis_of(const FiniteField& field) {
 /// Kautz graphs of Imase and Itoh's numbering with d^D + d^(D-1) hosts are those of words: D letters out of d + 1, no
 /// two neighbours equal; a link drops the first and appends a last. Every permutation of letters is an automorphism. If
 /// the letters can be a field's elements, those that x -> a x + b makes act freely, for none but the identity leaves
-/// two letters where they are. Words of two letters are one orbit; so are letters, of the
-/// shifts alone.
+/// two letters where they are. Words of two letters are one orbit; so are letters, of the shifts alone.
 class KautzWords {
  public:
   KautzWords(NodeId hosts, NodeId degree) : hosts_(hosts), degree_(degree) {
     std::int64_t words = degree + 1;
-    while (words < hosts) {
+    while (words < hosts && degree > 1) {
       words *= degree;
       ++length_;
     }
@@ -79,7 +78,7 @@ GeneratorList kautz_symmetry(const Topology& topology, const FamilySpec& spec) {
   const FiniteField field(power);
   GeneratorList generators;
   // One letter: all multiples leave 0 where it is.
-  if (topology.hosts() > words.letters() && degree > 1)
+  if (topology.hosts() > words.letters())
     generators.push_back({degree, words.permuted([&](int letter) { return field.times(letter, field.x_to_the(1)); })});
   for (const int step : basis_of(field))
     generators.push_back({power.prime, words.permuted([&](int letter) { return field.plus(letter, step); })});
