@@ -7,6 +7,8 @@ namespace colltopo {
 
 namespace {
 
+constexpr int k_linear_bcast = 4;  // ranks, of libnbc
+
 std::vector<Part> tuned(Collective collective, Rank ranks, double bytes, Level level) {
   const double total = bytes * ranks;
   const auto one = [&](std::string_view name, OptionValues values = {}) {
@@ -34,19 +36,23 @@ std::vector<Part> tuned(Collective collective, Rank ranks, double bytes, Level l
 }
 
 // Within nodes, between one rank of each, within nodes again; where there is only one level, it leaves calls to tuned.
+// Between nodes it takes libnbc, but for gathers: a broadcast to few is the root's whole vector to each of them.
 std::vector<Part> han(Collective collective, Rank ranks, int nodes, int per_node, double bytes) {
   if (nodes == 1 || per_node == 1) return tuned(collective, ranks, bytes, Level::all);
   const auto within = [&](Collective part, double size) { return Part{"binomial", part, Level::within_nodes, size}; };
-  const auto between = [&](double size) { return tuned(collective, nodes, size, Level::between_nodes).front(); };
+  const Part reduce_between{"binomial", Collective::reduce, Level::between_nodes, bytes};
+  const Part bcast_between = nodes <= k_linear_bcast ? Part{"linear", Collective::scatter, Level::between_nodes, bytes}
+                                                     : Part{"binomial", Collective::bcast, Level::between_nodes, bytes};
   switch (collective) {
     case Collective::allreduce:
-      return {within(Collective::reduce, bytes), between(bytes), within(Collective::bcast, bytes)};
+      return {within(Collective::reduce, bytes), reduce_between, bcast_between, within(Collective::bcast, bytes)};
     case Collective::bcast:
-      return {between(bytes), within(Collective::bcast, bytes)};
+      return {bcast_between, within(Collective::bcast, bytes)};
     case Collective::reduce:
-      return {within(Collective::reduce, bytes), between(bytes)};
+      return {within(Collective::reduce, bytes), reduce_between};
     case Collective::allgather:
-      return {Part{"ring", collective, Level::within_nodes, bytes}, between(bytes * per_node),
+      return {within(Collective::gather, bytes),
+              tuned(collective, nodes, bytes * per_node, Level::between_nodes).front(),
               within(Collective::bcast, bytes * ranks)};
     default:
       return tuned(collective, ranks, bytes, Level::all);

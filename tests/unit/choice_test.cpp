@@ -7,6 +7,7 @@
 #include <numeric>
 #include <thread>
 
+#include "choice/previous.h"
 #include "colltopo/choice.h"
 
 namespace colltopo {
@@ -233,8 +234,31 @@ TEST(Choice, the_previous_component_is_priced_by_its_name) {
     return named(chooser.candidates(request), "fallback");
   };
   EXPECT_EQ(fallback("tuned").name, "fallback (priced as recursive-doubling)");
-  EXPECT_EQ(fallback("han").name, "fallback (priced as binomial + recursive-doubling + binomial)");
+  EXPECT_EQ(fallback("han").name, "fallback (priced as binomial + binomial + linear + binomial)");
   EXPECT_GT(fallback("basic").seconds, fallback("tuned").seconds);
+}
+
+TEST(Choice, parts_of_a_previous_component_are_what_an_algorithm_does) {
+  for (const char* component : {"tuned", "han", "basic", "libnbc"}) {
+    for (int c = 0; c < k_collectives; ++c) {
+      for (const std::size_t bytes : {8u, 20000u, 1u << 20}) {
+        for (const Part& part : parts_of_previous(component, static_cast<Collective>(c), 64, 4, 16, bytes)) {
+          const Algorithm* const algorithm = algorithm_named(part.algorithm);
+          ASSERT_NE(algorithm, nullptr) << part.algorithm;
+          EXPECT_TRUE(serves(*algorithm, part.collective)) << part.algorithm << " " << name(part.collective);
+        }
+      }
+    }
+  }
+}
+
+// Its reduction and broadcast between the nodes are of whole vectors.
+TEST(Choice, han_pays_for_the_vectors_that_it_sends_between_few_nodes) {
+  Chooser chooser(16, on_nodes(16, 4), {}, {});
+  Request request{Collective::allreduce, 0, 1 << 20, true, true};
+  request.previous = "han";
+  const std::vector<Candidate> all = chooser.candidates(request);
+  EXPECT_GT(named(all, "fallback").seconds, 2 * all.front().seconds);
 }
 
 TEST(Choice, nothing_is_taken_from_a_component_of_which_nothing_is_known) {
