@@ -48,6 +48,7 @@ const Decision* Guard::look(const Request& request, const Decision& standing) {
   now_.contestant = turn.contestant;
   now_.counts = turn.counts;
   now_.leaves = contestant.text == k_previous;
+  if (one.meets && turn.counts && !now_.begun) meet();
   return contestant.standing ? &standing : &contestant.decision;
 }
 
@@ -66,7 +67,13 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
   if (request.fallback_allowed) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;
   one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed);
+  one.meets = selector_.is_worth_a_meeting(request);
   return true;
+}
+
+void Guard::meet() const {
+  long long nothing = 0;
+  agreement_.add_up({&nothing, 1});
 }
 
 bool Guard::agree(Class& one, const Request& request) {

@@ -23,7 +23,8 @@ class Guard {
   Guard(const Settings& settings, Selector& selector, const Agreement& agreement, const Voice& voice, Rank ranks)
       : settings_(settings), selector_(selector), agreement_(agreement), voice_(voice), ranks_(ranks) {}
 
-  /// What serves the call at hand, whose standing decision is open. Collective where a stage of the trial is over.
+  /// What serves the call at hand, whose standing decision is open. Collective where a stage of the trial is over, and
+  /// before a call that ranks begin together.
   /// Looking twice at the same call changes nothing. The answer holds for this call.
   const Decision* look(const Request& request, const Decision& standing);
 
@@ -57,6 +58,7 @@ class Guard {
     std::size_t calls = 0;
     std::vector<Contestant> contestants;
     std::unique_ptr<Trial> trial;  // null: the model still serves
+    bool meets = false;            // ranks wait for each other before a call that counts
   };
   struct Now {
     Class* of = nullptr;
@@ -68,6 +70,7 @@ class Guard {
   };
 
   Class& class_of(const Request& request);
+  void meet() const;
   bool begin_trial(Class& one, const Request& request, const Decision& standing);
   /// Returns whether the class is decided.
   bool agree(Class& one, const Request& request);

@@ -94,6 +94,9 @@ class Selector : SelectorState {
   const Decision& decide(const Request& request);
   /// The model's first candidates of our own, best first, of different rows where it has such.
   std::vector<Decision> leading(const Request& request, std::size_t most);
+  /// Whether ranks may run ahead of each other in such calls, which take long enough by the model that a meeting of all
+  /// ranks before a few of them is cheap.
+  bool is_worth_a_meeting(const Request& request);
   /// The class of calls that a request belongs to.
   static DecisionKey key_of(const Request& request);
   /// What a trial decided; what stood for the class is forgotten.

@@ -13,6 +13,12 @@
 
 namespace colltopo {
 
+namespace {
+
+constexpr double k_meetings_of_a_call = 2;  // as long as a call is, at least, that ranks meet before
+
+}  // namespace
+
 DecisionKey Selector::key_of(const Request& request) {
   const SizeClass sizes = size_class_of(request.bytes);
   int operation = request.fallback_allowed ? 0 : 4;
@@ -39,6 +45,15 @@ std::vector<Decision> Selector::leading(const Request& request, std::size_t most
   for (const Candidate& candidate : chooser_->leading(of_schedules(request), most))
     all.push_back({candidate.algorithm, nullptr, candidate.options, candidate.name});
   return all;
+}
+
+bool Selector::is_worth_a_meeting(const Request& request) {
+  if (!rooted(request.collective)) return false;
+  const std::vector<Candidate> first = chooser_->leading(of_schedules(request), 1);
+  if (first.empty()) return false;
+  const Request meeting{Collective::allreduce, 0, sizeof(long long), true, true};
+  const double seconds = chooser_->price(*algorithm_named("recursive-doubling"), {}, meeting).seconds;
+  return first.front().seconds > k_meetings_of_a_call * seconds;
 }
 
 std::optional<Decision> Selector::decided_by_outcome(const Outcome& outcome, const Request& request, Kept* kept) {
