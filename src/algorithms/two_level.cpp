@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "algorithms/binomial_tree.h"
 #include "algorithms/from_allgather.h"
 #include "algorithms/given_groups.h"
@@ -24,35 +26,39 @@ Leaders leaders_of(const Groups& groups, const AlgorithmOptions& options) {
   return {groups, leaders == 0 ? groups.largest() : leaders};
 }
 
-// All-reduces of one leader pass whole vectors.
+// All-reduces of one leader pass whole vectors within groups.
 bool passes_whole(const Shape& shape, const AlgorithmOptions& options) {
   return shape.collective == Collective::allreduce && options.values.value_or("leaders", 0) == 1;
 }
 
-Chunk slices_of(const Shape& shape, const AlgorithmOptions& options) {
-  return passes_whole(shape, options) ? 1 : options.values.value_or("slices", 1);
+Between between(const AlgorithmOptions& options) {
+  return options.values.value_or("halving", 0) == 0 ? Between::whole : Between::halving;
 }
+
+Chunk slices_of(const AlgorithmOptions& options) { return options.values.value_or("slices", 1); }
 
 Chunk chunks(const Shape& shape, const AlgorithmOptions& options) {
   if (hands_out(shape.collective)) return 1;
   const auto groups = given_groups(shape, options);
-  return of_vector(shape.collective) ? two_level_bcast_chunks(leaders_of(*groups, options)) : slices_of(shape, options);
+  if (passes_whole(shape, options))
+    return between(options) == Between::whole ? 1 : groups->groups() / std::gcd(groups->groups(), shape.ranks);
+  return of_vector(shape.collective) ? two_level_bcast_chunks(leaders_of(*groups, options)) : slices_of(options);
 }
 
 Step two_level_steps(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   if (hands_out(shape.collective))
     return BinomialTree(groups->groups(), 0).steps() + BinomialTree(groups->largest(), 0).steps();
-  if (passes_whole(shape, options)) return two_level_allreduce_steps(*groups);
+  if (passes_whole(shape, options)) return two_level_allreduce_steps(*groups, between(options));
   const Leaders leaders = leaders_of(*groups, options);
   if (of_vector(shape.collective)) return two_level_bcast_steps(leaders);
-  return steps_from_allgather(shape.collective, two_level_allgather_steps(leaders, slices_of(shape, options)));
+  return steps_from_allgather(shape.collective, two_level_allgather_steps(leaders, slices_of(options)));
 }
 
 Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups);
-  if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, *groups);
+  if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, *groups, between(options));
   const Leaders leaders = leaders_of(*groups, options);
   if (of_vector(shape.collective)) {
     const Program bcast = two_level_bcast({Collective::bcast, shape.ranks, shape.chunks, shape.root}, rank, leaders);
@@ -67,8 +73,8 @@ std::string description(const Shape& shape, const AlgorithmOptions& options) {
   std::string text = sizes_of_groups(*groups);
   if (hands_out(shape.collective)) return text;
   text += fmt::format(" leaders={}", leaders_of(*groups, options).classes());
-  if (!of_vector(shape.collective) && slices_of(shape, options) > 1)
-    text += fmt::format(" slices={}", slices_of(shape, options));
+  if (passes_whole(shape, options)) return between(options) == Between::whole ? text : text + " halving";
+  if (!of_vector(shape.collective) && slices_of(options) > 1) text += fmt::format(" slices={}", slices_of(options));
   return text;
 }
 
@@ -76,7 +82,7 @@ Properties properties(const Shape& shape, const AlgorithmOptions& options) {
   return hands_out(shape.collective) ? Properties{.in_place = true} : properties_of_derived(shape, options);
 }
 
-// One leader for small sizes, all ranks for large ones, in slices for the largest.
+// One leader for small sizes, all ranks for large ones, in slices for the largest; one that halves where groups differ.
 std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const AlgorithmOptions& given) {
   const auto groups = given_groups(shape, given);
   std::vector<AlgorithmOptions> all;
@@ -90,6 +96,11 @@ std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const Algor
       if (levels) all.back().values.set("leaders", count);
       if (cuts) all.back().values.set("slices", slices);
     }
+  if (levels && shape.collective == Collective::allreduce && !given.values.find("leaders") &&
+      !given.values.find("halving")) {
+    all.push_back(given);
+    all.back().values.set({{"leaders", 1}, {"halving", 1}});
+  }
   return all;
 }
 
@@ -111,7 +122,12 @@ Algorithm two_level_algorithm() {
                    .least = 1,
                    .most = 64,
                    .about = "parts of a shard that follow each other through the levels of two-level",
-                   .otherwise = "1, or 4 where that is cheaper"}},
+                   .otherwise = "1, or 4 where that is cheaper"},
+                  {.name = "halving",
+                   .least = 0,
+                   .most = 1,
+                   .about = "1: the leaders of an allreduce with leaders=1 halve vectors between groups; 0: whole ones",
+                   .otherwise = "0; auto: chosen by size"}},
       .refusal = refusal_of_groups,
       .chunks = chunks,
       .program = program,

@@ -68,9 +68,11 @@ Program two_level_bcast(const Shape& shape, Rank rank, const Leaders& leaders);
 Chunk two_level_bcast_chunks(const Leaders& leaders);
 Step two_level_bcast_steps(const Leaders& leaders);
 
-/// Whole vectors, for small ones: to one leader of each group, all-reduced between these, and back.
-Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups);
-Step two_level_allreduce_steps(const Groups& groups);
+/// Whole vectors within groups: to one leader of each, all-reduced between these, and back. Leaders exchange whole
+/// vectors, for small ones, or halve them: then the vector's chunks must be a multiple of the groups.
+enum class Between { whole, halving };
+Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups, Between how);
+Step two_level_allreduce_steps(const Groups& groups, Between how);
 
 /// Scatter and gather (hand_out.cpp).
 Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups);

@@ -1,9 +1,11 @@
 // Bcast and allreduce of one vector on two levels.
 
 #include <algorithm>
+#include <cstdint>
 
 #include "algorithms/binomial_tree.h"
 #include "algorithms/bruck_allgather.h"
+#include "algorithms/from_allgather.h"
 #include "algorithms/recursive_doubling.h"
 #include "algorithms/trees.h"
 #include "algorithms/two_level.h"
@@ -148,7 +150,23 @@ Step two_level_bcast_steps(const Leaders& leaders) {
   return Spread::between_steps(leaders) + Spread::within_steps(leaders);
 }
 
-Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups) {
+namespace {
+
+Program allreduce_of_leaders(const Shape& shape, Rank rank, Between how) {
+  if (how == Between::whole) return recursive_doubling_allreduce(shape, rank);
+  return from_allgather(shape.collective, bruck_allgather(allgather_shape(shape), rank, k_leaders_radix),
+                        bruck_allgather_steps(shape.ranks, k_leaders_radix));
+}
+
+Step steps_of_leaders(Rank groups, Between how) {
+  return how == Between::whole
+             ? recursive_doubling_allreduce_steps(groups)
+             : steps_from_allgather(Collective::allreduce, bruck_allgather_steps(groups, k_leaders_radix));
+}
+
+}  // namespace
+
+Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups, Between how) {
   const Chunk whole = shape.whole();
   const auto slot = [&](Chunk number) { return Runs{{Buffer::scratch, number * whole, whole}}; };
   const Runs input = {{Buffer::input, 0, whole}}, output = {{Buffer::output, 0, whole}};
@@ -183,14 +201,19 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups)
   if (tree.place() > 0) {
     program.step(tree.steps() + 1 - parent.step).send(alone ? input : slot(0), member(parent.peer));
   } else {
-    // Of the leaders' program, whose input is what the group has: slot 0, or this rank's own.
+    // Of the leaders' program, whose input is what the group has: slot 0, or this rank's own. Each of its chunks is the
+    // same number of ours, or all that it names are whole vectors.
     const Shape of_leaders{Collective::allreduce, groups.groups(), 1, 0};
-    const Program leaders = recursive_doubling_allreduce(of_leaders, group);
+    const Program leaders = allreduce_of_leaders(of_leaders, group, how);
+    const auto scaled = [&](Chunk c) { return static_cast<Chunk>(std::int64_t{c} * whole / of_leaders.whole()); };
     const auto placed = [&](std::span<const Run> runs) {
-      if (runs.empty()) return Runs{};
-      if (runs[0].buffer == Buffer::output) return output;
-      if (runs[0].buffer == Buffer::input) return alone ? input : slot(0);
-      return slot(3 + runs[0].first / of_leaders.whole());
+      Runs all;
+      for (const Run& run : runs) {
+        const bool in_slot_0 = run.buffer == Buffer::input && !alone;
+        const Chunk from = run.buffer == Buffer::scratch ? 3 * whole : 0;
+        all.push_back({in_slot_0 ? Buffer::scratch : run.buffer, from + scaled(run.first), scaled(run.count)});
+      }
+      return all;
     };
     for (std::size_t i = 0; i < leaders.size(); ++i) {
       Op op = leaders.op(i);
@@ -200,14 +223,14 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups)
       program.add(op, source, target);
     }
   }
-  between = up + recursive_doubling_allreduce_steps(groups.groups());
+  between = up + steps_of_leaders(groups.groups(), how);
   if (tree.place() > 0) program.step(between + parent.step).recv(output, member(parent.peer));
   for (const Edge& child : children) program.step(between + child.step).send(output, member(child.peer));
   return std::move(program).build();
 }
 
-Step two_level_allreduce_steps(const Groups& groups) {
-  return 2 * BinomialTree::steps_of(groups.largest()) + recursive_doubling_allreduce_steps(groups.groups());
+Step two_level_allreduce_steps(const Groups& groups, Between how) {
+  return 2 * BinomialTree::steps_of(groups.largest()) + steps_of_leaders(groups.groups(), how);
 }
 
 }  // namespace colltopo

@@ -137,7 +137,8 @@ Row bandwidth_row(const char* name, double Machine::*field, const char* fallback
 
 std::vector<Row> own_rows() {
   return {
-      {{"group", "node", "groups of tra2 and two-level: node, package, numa, l3, or a number of consecutive ranks"},
+      {{"group", "node",
+        "groups of tra2, two-level and chain: node, package, numa, l3, or a number of consecutive ranks"},
        [](Settings& s, std::string_view, std::string_view v) { s.group = grouping_from(v); }},
       {{"topology", "",
         "the network that the nodes form: a topology file, or a spec such as torus:4x4x4; empty: a crossbar"},

@@ -72,7 +72,7 @@ TEST_P(Baselines, have_the_properties_that_the_table_states) {
 
 INSTANTIATE_TEST_SUITE_P(All, Baselines,
                          ::testing::Values("linear", "pairwise", "bruck", "ring", "recursive-doubling",
-                                           "recursive-halving", "binomial", "scatter-allgather", "two-level"),
+                                           "recursive-halving", "binomial", "scatter-allgather", "chain", "two-level"),
                          [](const auto& instance) {
                            std::string test_name(instance.param);
                            std::replace(test_name.begin(), test_name.end(), '-', '_');
@@ -109,6 +109,7 @@ TEST(BaselineCosts, are_those_of_the_literature) {
     EXPECT_EQ(cost("linear", Collective::scatter, ranks, ranks / 2), Pair(ranks > 1 ? 1 : 0, others));
     EXPECT_EQ(cost("linear", Collective::gather, ranks, ranks / 2), Pair(ranks > 1 ? 1 : 0, ranks > 1 ? 1 : 0));
     EXPECT_EQ(cost("scatter-allgather", Collective::bcast, ranks, ranks / 2).first, log2 + others);
+    EXPECT_EQ(cost("chain", Collective::bcast, ranks, ranks / 2), Pair(others + 15, 16));
     const bool is_power = (ranks & (ranks - 1)) == 0;
     const Step steps = is_power ? log2 : log2_up(ranks) + 1;  // below a power of two: fold, log2_down, unfold
     EXPECT_EQ(cost("recursive-doubling", Collective::allreduce, ranks).first, steps) << ranks;

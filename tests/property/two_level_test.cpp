@@ -104,5 +104,52 @@ TEST(TwoLevel, slices_follow_each_other_through_the_levels) {
   EXPECT_EQ(k_two_level.steps(shape, four), 4 + 3 * 2);
 }
 
+TEST(TwoLevel, an_allreduce_that_halves_sends_each_leader_as_little_as_can_be) {
+  for (const auto& group_of : k_placements) {
+    AlgorithmOptions options = among(group_of, 1);
+    options.values.set("halving", 1);
+    const Shape shape{Collective::allreduce, static_cast<Rank>(group_of.size()), 1, 0};
+    const Schedule schedule = generate(k_two_level, shape, options);
+    ASSERT_THAT(schedule, Verifies()) << schedule.name;
+    ASSERT_TRUE(runs_right_every_way(schedule, 7)) << schedule.name;
+    ASSERT_EQ(k_two_level.steps(shape, options), schedule.steps()) << schedule.name;
+    const Groups& groups = *options.groups;
+    for (const Program& program : schedule.programs) {
+      const Rank group = groups.group_of(program.rank());
+      const Chunk across = traffic_of(program, [&](Rank peer) { return groups.group_of(peer) != group; }).chunks;
+      const Chunk part = schedule.shape.whole() / groups.groups();
+      EXPECT_EQ(across, groups.position_of(program.rank()) == 0 ? 2 * (groups.groups() - 1) * part : 0)
+          << schedule.name;
+    }
+  }
+}
+
+TEST(Chain, is_right_for_any_groups_pieces_and_roots) {
+  const Algorithm& chain = *algorithm_named("chain");
+  for (const auto& group_of : k_placements) {
+    const auto ranks = static_cast<Rank>(group_of.size());
+    for (const Collective collective : chain.collectives)
+      for (Rank root = 0; root < ranks; ++root)
+        for (const int pieces : {1, 2, 5}) {
+          const AlgorithmOptions options = {.values = {{"pieces", pieces}}, .groups = grouped(group_of)};
+          const Schedule schedule = generate(chain, {collective, ranks, 1, root}, options);
+          ASSERT_THAT(schedule, Verifies()) << schedule.name;
+          ASSERT_TRUE(runs_right_every_way(schedule, static_cast<std::uint64_t>(ranks + root))) << schedule.name;
+          ASSERT_EQ(chain.steps(schedule.shape, options), schedule.steps()) << schedule.name << root;
+        }
+  }
+}
+
+TEST(Chain, takes_a_piece_over_every_link_between_groups_in_every_step) {
+  const AlgorithmOptions options = {.values = {{"pieces", 8}}, .groups = grouped(k_placements[0])};
+  const Schedule schedule = generate(*algorithm_named("chain"), {Collective::bcast, 16, 1, 5}, options);
+  EXPECT_EQ(schedule.steps(), 3 + 3 + 8 - 1) << "groups and ranks of the last one after the root, pieces";
+  for (const Program& program : schedule.programs) {
+    const Traffic across = traffic_of(program, [&](Rank peer) { return peer / 4 != program.rank() / 4; });
+    const bool leads = program.rank() == 5 || program.rank() == 8 || program.rank() == 12;
+    EXPECT_EQ(across.chunks, leads ? 8 : 0) << program.rank();
+  }
+}
+
 }  // namespace
 }  // namespace colltopo
