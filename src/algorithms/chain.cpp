@@ -65,8 +65,8 @@ Program chain_bcast(const Shape& shape, Rank rank, const Groups& groups) {
     const Chunk coming = step - depth, going = coming - 1;
     program.step(step);
     if (depth > 0 && coming < shape.chunks)
-      program.recv({{Buffer::output, coming, 1}}, position > 0 ? chain.member(group, position - 1)
-                                                               : chain.member(chain.group_at(place - 1), 0));
+      program.recv({{Buffer::output, coming, 1}},
+                   position > 0 ? chain.member(group, position - 1) : chain.member(chain.group_at(place - 1), 0));
     if (going < 0) continue;
     if (leads_on) program.send({{held, going, 1}}, chain.member(chain.group_at(place + 1), 0));
     if (has_next) program.send({{held, going, 1}}, chain.member(group, position + 1));
