@@ -2,6 +2,7 @@
 //
 // Every link carries every piece once, and a piece moves on while the next one arrives: with n places after the root
 // and p pieces, n + p - 1 steps of a piece each. Reversed it is a reduce.
+
 #include <fmt/format.h>
 
 #include <algorithm>
