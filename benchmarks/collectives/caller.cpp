@@ -84,7 +84,7 @@ double Overlap::hidden() const { return std::clamp(1 - (both_us - compute_us) / 
 
 Overlap overlap(Caller& caller, Computing computing, const Effort& effort, MPI_Comm control) {
   const auto timed = [&](const auto& body) {
-    MPI_Barrier(control);
+    meet(control);
     if (effort.pause_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(effort.pause_s));
     const double begin = MPI_Wtime();
     body();

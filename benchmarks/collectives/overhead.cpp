@@ -34,7 +34,7 @@ Fresh fresh(const Contender& contender, Exchange& exchange, int communicators, M
   for (MPI_Comm& comm : comms) comm = contender.duplicate();
   const double created = allocated_bytes();
   for (const MPI_Comm comm : comms) {
-    MPI_Barrier(control);
+    meet(control);
     const double begin = MPI_Wtime();
     exchange.call(comm);
     times.push_back((MPI_Wtime() - begin) * 1e6);

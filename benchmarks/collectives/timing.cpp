@@ -14,17 +14,6 @@ constexpr long k_block_calls = 1000;
 constexpr long k_blocks_most = 200;
 constexpr long k_blocks_least = 11;
 
-/// A barrier of messages of our own: a component's has ranks leave it in its own way, which is part of what is timed.
-void meet(MPI_Comm control) {
-  int rank = 0, ranks = 0;
-  MPI_Comm_rank(control, &rank);
-  MPI_Comm_size(control, &ranks);
-  constexpr int k_tag = 1;
-  for (int away = 1; away < ranks; away *= 2)
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank + away) % ranks, k_tag, nullptr, 0, MPI_BYTE,
-                 (rank - away + ranks) % ranks, k_tag, control, MPI_STATUS_IGNORE);
-}
-
 double block_s(const std::function<void()>& call, long calls, double pause_s, MPI_Comm control) {
   meet(control);
   // Who leaves the barrier first would fill the queues before which the others' last messages of it wait.
@@ -57,6 +46,16 @@ Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort
 }
 
 }  // namespace
+
+void meet(MPI_Comm control) {
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(control, &rank);
+  MPI_Comm_size(control, &ranks);
+  constexpr int k_tag = 1;
+  for (int away = 1; away < ranks; away *= 2)
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank + away) % ranks, k_tag, nullptr, 0, MPI_BYTE,
+                 (rank - away + ranks) % ranks, k_tag, control, MPI_STATUS_IGNORE);
+}
 
 double slowest(double seconds, MPI_Comm control) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, control);

@@ -82,7 +82,7 @@ Properties properties(const Shape& shape, const AlgorithmOptions& options) {
   return hands_out(shape.collective) ? Properties{.in_place = true} : properties_of_derived(shape, options);
 }
 
-// One leader for small sizes, all ranks for large ones, in slices for the largest; one that halves where groups differ.
+// One leader for small sizes, all ranks for large ones, in slices for the largest. One that halves.
 std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const AlgorithmOptions& given) {
   const auto groups = given_groups(shape, given);
   std::vector<AlgorithmOptions> all;
