@@ -170,6 +170,7 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
     const ServedSince since(counters);
     calls[i]();
     rows[i].served = since.now();
+    rows[i].messages = messages_of(job, rows[i].served, 1);
   }
   for (std::size_t i = 0; options.overlap && i < rows.size(); ++i)
     if (rows[i].contender->form() != Form::blocking)

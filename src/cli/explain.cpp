@@ -244,10 +244,6 @@ Explained explained(const ExplainArguments& arguments, const Settings& settings,
     return told(forced, fmt::format("the parameter {}_algorithm", name(request.collective)));
   const Rule* const rule = rules.match(query_of(arguments, settings, request));
   if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return told(rule->choice, rule->place);
-  if (!is_sized(request))
-    return {{nullptr, {}, "fallback", 0, ""},
-            "no rank knows all sizes, so they decide nothing: without a parameter, a rule or a schedule of the folders "
-            "the call is left to the previous component"};
   if (const Outcome* const outcome = decided_outcome(arguments, settings, request, decisions);
       outcome != nullptr && outcome->winner != k_by_schedules) {
     const std::string source = fmt::format("{}: measured {}", settings.decisions, times_text(outcome->times));
@@ -257,6 +253,16 @@ Explained explained(const ExplainArguments& arguments, const Settings& settings,
     by_file.measured = outcome->times;
     return by_file;
   }
+  if (may_try(settings, request) && !is_sized(request))
+    return {
+        {nullptr, {}, "fallback", 0, ""},
+        fmt::format("no rank knows all sizes: the first {} calls are left to the previous component, then it is tried "
+                    "beside the cheapest two for the mean of their blocks",
+                    settings.trial_after)};
+  if (!is_sized(request))
+    return {{nullptr, {}, "fallback", 0, ""},
+            "no rank knows all sizes, so they decide nothing: without a parameter, a rule or a schedule of the folders "
+            "the call is left to the previous component"};
   if (settings.choosing == Choosing::off && request.fallback_allowed)
     return {Candidate{nullptr, {}, "fallback", 0, ""}, "the parameter choice is off"};
   const Request asked = for_model(settings, request);

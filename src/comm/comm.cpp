@@ -135,7 +135,12 @@ int Comm::run(Collective collective, const colltopo_call& call) {
 int Comm::run_other(Collective collective, const colltopo_call& call) {
   Known known = make_known(collective, call);
   if (known.aggregated != nullptr) {
+    if (known.in_trial) guard_.begins();
     const int code = aggregated_.run(collective, call, *known.aggregated, selector_, arena_);
+    if (known.in_trial)
+      guard_.ran();
+    else if (code == 0)
+      follow_mean(collective, call);
     if (watch_.counts(1) && code == 0) look_again(collective);
     return code;
   }
@@ -146,18 +151,26 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
   return COLLTOPO_DECLINED;
 }
 
+// Rounds cost their latency even where blocks have become large, or none.
+void Comm::follow_mean(Collective collective, const colltopo_call& call) {
+  if (!guard_.follows(collective, counted_bytes(collective, call, ranks_))) return;
+  const Turns::Exclusive alone(turns_);
+  turn_transport_.serve(collective);
+  guard_.look_at_mean(collective);
+}
+
 Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   const Turns::Exclusive alone(turns_);
   transport_.serve(collective);
   turn_transport_.serve(collective);
   Known known;
   const Decision* const decision = decide(collective, call, Form::blocking);
+  known.in_trial = guard_.has_call();
   if (decision != nullptr && aggregates(collective, *decision)) {
     known.aggregated = decision;
     if (collective == Collective::neighborhood) find_pairs();
     return known;
   }
-  known.in_trial = guard_.has_call();
   if (decision != nullptr) known.ready = ready(collective, call, *decision, Form::blocking).get();
   if (known.ready != nullptr) make_room(*known.ready);
   // What serves a call in a trial changes from one to the next, so nothing of it is remembered.
@@ -215,6 +228,7 @@ Request Comm::request_of(Collective collective, const colltopo_call& call, Form 
   request.collective = collective;
   request.root = rooted(collective) ? call.root : 0;
   request.bytes = decisive_bytes(collective, call, ranks_);
+  if (form == Form::blocking && learns_size(collective)) request.bytes = guard_.mean_bytes(collective);
   request.commutative = (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0;
   request.associative_bits = (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0;
   request.fallback_allowed = call.previous_is_wrong == 0;
@@ -239,7 +253,7 @@ const Decision* Comm::decide(Collective collective, const colltopo_call& call, F
   const Decision* decision = &selector_.decide(request);
   if (selector_.declines(collective)) return none();
   if (tried && decision->open)
-    decision = guard_.look(request, *decision);
+    decision = guard_.look(request, *decision, is_sized(request) ? 0 : counted_bytes(collective, call, ranks_));
   else if (tried)
     guard_.forget();
   if (!decision->serves() || copies_too_much(collective, call, *decision)) return nullptr;

@@ -138,6 +138,7 @@ class Comm {
     bool in_trial = false;
   };
   Known make_known(Collective collective, const colltopo_call& call);
+  void follow_mean(Collective collective, const colltopo_call& call);
   void find_pairs();
   int run_in_trial(Collective collective, const colltopo_call& call, Ready* made);
   int run_ready(Collective collective, const colltopo_call& call, Ready& ready);

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t k_ours = 2;  // the standing decision and one more, or the model's best two
 constexpr const char* k_previous = "fallback";
+constexpr std::size_t k_first_look = 64, k_last_look = 1024;  // calls between looks at the mean block
+constexpr std::size_t k_far_off = 4;                          // times the mean that was decided by
 
 std::string time_text(const Outcome::Time& time) {
   return time.seconds < 0 ? fmt::format("{} never", time.name)
@@ -30,10 +32,12 @@ Guard::Class& Guard::class_of(const Request& request) {
   return *all.emplace_back(std::move(made));
 }
 
-const Decision* Guard::look(const Request& request, const Decision& standing) {
+const Decision* Guard::look(const Request& request, const Decision& standing, std::size_t own_bytes) {
   Class& one = class_of(request);
   const Now before = now_;
   now_ = {};
+  if (one.calls >= settings_.trial_after && learns_size(request.collective) && request.bytes == 0)
+    return look_by_mean(one, request, own_bytes);
   if (one.trial == nullptr && one.calls >= settings_.trial_after && !begin_trial(one, request, standing)) {
     selector_.close(request);
     return &selector_.decide(request);
@@ -42,6 +46,7 @@ const Decision* Guard::look(const Request& request, const Decision& standing) {
   now_.of = &one;
   now_.begun = before.of == &one && before.begun;
   now_.since = before.since;
+  now_.own_bytes = own_bytes;
   if (one.trial == nullptr) return &standing;
   const Trial::Turn turn = one.trial->turn();
   const Contestant& contestant = one.contestants[turn.contestant];
@@ -50,6 +55,41 @@ const Decision* Guard::look(const Request& request, const Decision& standing) {
   now_.leaves = contestant.text == k_previous;
   if (one.meets && turn.counts && !now_.begun) meet();
   return contestant.standing ? &standing : &contestant.decision;
+}
+
+std::size_t Guard::agreed_mean(unsigned long long own_bytes, std::size_t calls) const {
+  std::array<long long, 2> sums = {static_cast<long long>(own_bytes), static_cast<long long>(calls)};
+  agreement_.add_up(sums);
+  return static_cast<std::size_t>(std::max(1LL, sums[0] / std::max(1LL, sums[1])));
+}
+
+void Guard::set_mean(Collective collective, std::size_t mean) {
+  followed_[index_of(collective)] = {mean, 0, 0, k_first_look};
+}
+
+bool Guard::follows(Collective collective, std::size_t own_bytes) noexcept {
+  Followed& followed = followed_[index_of(collective)];
+  if (followed.mean == 0) return false;
+  ++followed.calls;
+  followed.own_bytes += own_bytes;
+  return followed.calls >= followed.until_look;
+}
+
+void Guard::look_at_mean(Collective collective) {
+  Followed& followed = followed_[index_of(collective)];
+  const std::size_t mean = agreed_mean(followed.own_bytes, followed.calls);
+  if (mean > k_far_off * followed.mean || followed.mean > k_far_off * mean) return set_mean(collective, mean);
+  followed = {followed.mean, 0, 0, std::min(2 * followed.until_look, k_last_look)};
+}
+
+// The calls so far count for the class that they turn out to be of.
+const Decision* Guard::look_by_mean(const Class& one, Request request, std::size_t own_bytes) {
+  request.bytes = agreed_mean(one.own_bytes, one.calls);
+  set_mean(request.collective, request.bytes);
+  const Decision& standing = selector_.decide(request);
+  if (!standing.open) return &standing;
+  class_of(request).calls = settings_.trial_after;
+  return look(request, standing, own_bytes);
 }
 
 // False: there is nothing to choose between.
@@ -100,12 +140,14 @@ void Guard::say(const Request& request, const Outcome& outcome) const {
   if (!voice_.heard(1)) return;
   std::string times;
   for (const Outcome::Time& time : outcome.times) times += (times.empty() ? "" : ", ") + time_text(time);
-  voice_.say(1, fmt::format("{} of {} to {} bytes on {} ranks: {} (measured: {})", name(request.collective),
-                            outcome.key.from, outcome.key.to - 1, ranks_, outcome.winner, times));
+  voice_.say(1, fmt::format("{} of {} to {} bytes{} on {} ranks: {} (measured: {})", name(request.collective),
+                            outcome.key.from, outcome.key.to - 1, is_sized(request) ? "" : " a block, on average,",
+                            ranks_, outcome.winner, times));
 }
 
 void Guard::advance() {
   ++now_.of->calls;
+  now_.of->own_bytes += now_.own_bytes;
   if (now_.of->trial == nullptr) return;
   now_.of->trial->advance();
   counts_.calls.increase();
@@ -132,6 +174,7 @@ void Guard::done(Collective collective) {
 
 void Guard::reset() noexcept {
   for (auto& all : classes_) all.clear();
+  followed_ = {};
   now_ = {};
   waiting_ = {};
 }

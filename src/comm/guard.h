@@ -3,7 +3,8 @@
 //
 // For every class of sizes it counts the calls. The first follow the model; then a Trial goes through its turns, the
 // ranks agree once per stage on sums of medians, and what won is kept. Each rank counts alike, since a class follows
-// from what is equal on all ranks.
+// from what is equal on all ranks. Of calls whose sizes no rank knows, the ranks agree on the mean block of the first;
+// that is the size of all that follow, until a later mean is another by far.
 #pragma once
 
 #include <array>
@@ -25,8 +26,16 @@ class Guard {
 
   /// What serves the call at hand, whose standing decision is open. Collective where a stage of the trial is over, and
   /// before a call that ranks begin together.
-  /// Looking twice at the same call changes nothing. The answer holds for this call.
-  const Decision* look(const Request& request, const Decision& standing);
+  /// Looking twice at the same call changes nothing. The answer holds for this call. `own_bytes`: this rank's mean
+  /// block where nobody knows all sizes.
+  const Decision* look(const Request& request, const Decision& standing, std::size_t own_bytes);
+  /// Mean block of calls whose sizes no rank knows, as the ranks have agreed; 0: they have not.
+  std::size_t mean_bytes(Collective collective) const noexcept { return followed_[index_of(collective)].mean; }
+  /// After a call that was served by way of other ranks, as a mean block decided: whether the ranks look now whether
+  /// that still is their mean.
+  bool follows(Collective collective, std::size_t own_bytes) noexcept;
+  /// Collective. Where the mean is another by far, it decides from the next call on.
+  void look_at_mean(Collective collective);
 
   /// The call at hand is left to the previous implementation, to be timed if that is its turn.
   void leave();
@@ -56,6 +65,7 @@ class Guard {
   struct Class {
     DecisionKey key;
     std::size_t calls = 0;
+    unsigned long long own_bytes = 0;  // in all these calls
     std::vector<Contestant> contestants;
     std::unique_ptr<Trial> trial;  // null: the model still serves
     bool meets = false;            // ranks wait for each other before a call that counts
@@ -66,9 +76,22 @@ class Guard {
     bool leaves = false;  // the turn is the previous implementation's
     std::size_t contestant = 0;
     bool begun = false;
+    std::size_t own_bytes = 0;
     Clock::time_point since{};
   };
 
+  /// Blocks whose sizes nobody knows.
+  struct Followed {
+    std::size_t mean = 0;
+    // Since the ranks looked.
+    std::size_t calls = 0;
+    unsigned long long own_bytes = 0;
+    std::size_t until_look = 0;
+  };
+
+  std::size_t agreed_mean(unsigned long long own_bytes, std::size_t calls) const;
+  void set_mean(Collective collective, std::size_t mean);
+  const Decision* look_by_mean(const Class& one, Request request, std::size_t own_bytes);
   Class& class_of(const Request& request);
   void meet() const;
   bool begin_trial(Class& one, const Request& request, const Decision& standing);
@@ -83,6 +106,7 @@ class Guard {
   const Voice& voice_;
   Rank ranks_;
   std::array<std::vector<std::unique_ptr<Class>>, k_calls> classes_;
+  std::array<Followed, k_calls> followed_{};
   Now now_;
   std::array<Now, k_calls> waiting_{};  // by collective, as left_
   unsigned left_ = 0;

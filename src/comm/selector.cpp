@@ -99,7 +99,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   const Forced& forced = settings_.forced[index_of(request.collective)];
   if (forced.kind != Forced::Kind::automatic) return by(forced, "parameter");
   if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return by(rule->choice, rule->place);
-  const Outcome* const outcome = is_sized(request) ? decisions_.find(key_of(request)) : nullptr;
+  const Outcome* const outcome = decisions_.find(key_of(request));
   if (outcome != nullptr || may_try(request)) {
     const SizeClass sizes = size_class_of(request.bytes);
     kept.from = sizes.from;
@@ -124,7 +124,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     }
   }
   if (!is_sized(request)) {
-    kept.decision = default_of_messages(request);
+    kept.decision = default_of_messages(request, kept.decision.open);
     return kept;
   }
   if (settings_.choosing == Choosing::off && request.fallback_allowed) {
@@ -234,14 +234,15 @@ std::size_t Selector::aggregation_limit(const Decision& decision) const {
   return colltopo::aggregation_limit(2 * machine.overhead, 1 / bandwidth, 1 / machine.bandwidth_copy, hops);
 }
 
-// Sizes decide nothing where only two ranks know each.
-Decision Selector::default_of_messages(const Request& request) const {
+// Sizes decide nothing where only two ranks know each, unless a trial has learned their mean.
+Decision Selector::default_of_messages(const Request& request, bool open) const {
+  const bool is_first = request.bytes == 0;  // that it is said of
   if (!request.fallback_allowed) {
-    say_decision(request, "linear", fmt::format("{} would be wrong", voice_.previous()));
-    return {algorithm_named("linear"), nullptr, {}, "linear"};
+    if (is_first) say_decision(request, "linear", fmt::format("{} would be wrong", voice_.previous()));
+    return {algorithm_named("linear"), nullptr, {}, "linear", open};
   }
-  say_decision(request, "fallback", "what is never behind");
-  return {nullptr, nullptr, {}, "fallback"};
+  if (is_first) say_decision(request, "fallback", open ? "until measured" : "what is never behind");
+  return {nullptr, nullptr, {}, "fallback", open};
 }
 
 void Selector::say_decision(const Request& request, const std::string& what, const std::string& source) const {

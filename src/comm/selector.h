@@ -145,7 +145,7 @@ class Selector : SelectorState {
   std::string own_constants(const colltopo_callbacks& callbacks) const;
   void take_memory(const std::string& text);
   Decision decided_by_file(const std::string& path, const std::string& source, const Request& request);
-  Decision default_of_messages(const Request& request) const;
+  Decision default_of_messages(const Request& request, bool open) const;
   const Rule* matching_rule(const Request& request) const;
   void say_prediction(const Request& request, const Choice& chosen, const std::string& source,
                       bool with_next = false) const;
@@ -159,13 +159,17 @@ class Selector : SelectorState {
 
 /// The request as the chooser knows it: of the collective whose schedules serve it.
 Request of_schedules(const Request& request);
-/// Whether the guard may measure the call: one of known size, whose bits do not depend on who serves it or are decided
-/// by a file.
+/// Whether the guard may measure the call: one whose size is known or can be learned, and whose bits do not depend on
+/// who serves it or are decided by a file.
 bool may_try(const Settings& settings, const Request& request);
 /// of_schedules(), and whether a trial corrects what the model says.
 Request for_model(const Settings& settings, const Request& request);
 /// Whether all ranks know the sizes of the call.
 bool is_sized(const Request& request);
+/// Whether no rank knows all sizes, but the mean block of earlier calls stands for them; bytes is 0 until there is one.
+constexpr bool learns_size(Collective collective) {
+  return collective == Collective::alltoallv || collective == Collective::alltoallw;
+}
 /// Why a schedule file may not serve the request; empty: it may.
 std::string unfit_for(const LoadedProgram& file, const Request& request);
 

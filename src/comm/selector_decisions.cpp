@@ -28,7 +28,7 @@ DecisionKey Selector::key_of(const Request& request) {
 
 // Bits that change from call to call are no answer to how long a call takes.
 bool may_try(const Settings& settings, const Request& request) {
-  return is_sized(request) && settings.choosing == Choosing::measured &&
+  return (is_sized(request) || learns_size(request.collective)) && settings.choosing == Choosing::measured &&
          (!reduces(request.collective) || request.associative_bits || !settings.decisions.empty());
 }
 
@@ -43,7 +43,8 @@ Request for_model(const Settings& settings, const Request& request) {
 std::vector<Decision> Selector::leading(const Request& request, std::size_t most) {
   std::vector<Decision> all;
   for (const Candidate& candidate : chooser_->leading(of_schedules(request), most))
-    all.push_back({candidate.algorithm, nullptr, candidate.options, candidate.name});
+    if (serves(*candidate.algorithm, request.collective))
+      all.push_back({candidate.algorithm, nullptr, candidate.options, candidate.name});
   return all;
 }
 

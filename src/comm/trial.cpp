@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t k_first_calls = 3;   // of a turn of the first stage, of which the first does not count
 constexpr std::size_t k_second_calls = 5;  // the same of the second stage
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
-constexpr double k_margin = 0.98;          // of the previous implementation's time, that a winner stays below
+constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
 constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
 
 }  // namespace

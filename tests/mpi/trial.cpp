@@ -107,6 +107,59 @@ void reduce_scatter(Group& group) {
   for (const int one : mine) expect(one == sum, "reduce_scatter: %d, not %d", sum, one);
 }
 
+// Blocks of 0 to 9 integers, other ones in every call; or one of 40 KB among them.
+std::size_t length(int from, int to, int call, bool huge) {
+  if (huge && from == call % 2 && to == 1) return 10'000;
+  return static_cast<std::size_t>((7 * from + 3 * to + call) % 10);
+}
+
+void alltoallv(Group& group, int call, bool huge) {
+  const auto ranks = static_cast<std::size_t>(group.ranks);
+  std::vector<int> send_counts(ranks), send_at(ranks), receive_counts(ranks), receive_at(ranks);
+  int sent = 0, received = 0;
+  for (std::size_t peer = 0; peer < ranks; ++peer) {
+    send_at[peer] = sent, receive_at[peer] = received;
+    sent += send_counts[peer] = static_cast<int>(length(group.rank, static_cast<int>(peer), call, huge));
+    received += receive_counts[peer] = static_cast<int>(length(static_cast<int>(peer), group.rank, call, huge));
+  }
+  std::vector<int> out, in(static_cast<std::size_t>(received), -1);
+  for (std::size_t to = 0; to < ranks; ++to)
+    for (std::size_t i = 0; i < static_cast<std::size_t>(send_counts[to]); ++i)
+      out.push_back(value(group.rank, static_cast<int>(to), i));
+  MPI_Alltoallv(out.data(), send_counts.data(), send_at.data(), MPI_INT, in.data(), receive_counts.data(),
+                receive_at.data(), MPI_INT, group.comm);
+  for (std::size_t from = 0; from < ranks; ++from)
+    for (std::size_t i = 0; i < static_cast<std::size_t>(receive_counts[from]); ++i) {
+      const int got = in[static_cast<std::size_t>(receive_at[from]) + i];
+      const int right = value(static_cast<int>(from), group.rank, i);
+      expect(got == right, "alltoallv: %d from rank %zu, not %d", right, from, got);
+    }
+}
+
+// Nothing from the last rank to anybody; of others, one integer each, in every second place of the output.
+void alltoallw(Group& group) {
+  const auto ranks = static_cast<std::size_t>(group.ranks);
+  MPI_Datatype type = spread_type();
+  const int last = group.ranks - 1;
+  std::vector<int> out(ranks), in(2 * ranks, -9), at(ranks), spread_at(ranks);
+  for (std::size_t peer = 0; peer < ranks; ++peer) {
+    out[peer] = value(group.rank, static_cast<int>(peer), 0);
+    at[peer] = static_cast<int>(peer * sizeof(int)), spread_at[peer] = 2 * at[peer];
+  }
+  const std::vector<int> send_counts(ranks, group.rank == last ? 0 : 1);
+  std::vector<int> receive_counts(ranks, 1);
+  receive_counts[static_cast<std::size_t>(last)] = 0;
+  const std::vector<MPI_Datatype> plain(ranks, MPI_INT), gaps(ranks, type);
+  MPI_Alltoallw(out.data(), send_counts.data(), at.data(), plain.data(), in.data(), receive_counts.data(),
+                spread_at.data(), gaps.data(), group.comm);
+  for (std::size_t from = 0; from < ranks; ++from) {
+    const int right = static_cast<int>(from) == last ? -9 : value(static_cast<int>(from), group.rank, 0);
+    expect(in[2 * from] == right, "alltoallw: %d from rank %zu, not %d", right, from, in[2 * from]);
+    expect(in[2 * from + 1] == -9, "alltoallw: a gap that nobody wrote, not %d", in[2 * from + 1]);
+  }
+  MPI_Type_free(&type);
+}
+
 // What all ranks must have in common, by point-to-point messages, which nothing here touches.
 void same_on_all(Group& group, unsigned long long number, const char* what) {
   unsigned long long first = number;
@@ -116,7 +169,7 @@ void same_on_all(Group& group, unsigned long long number, const char* what) {
   expect(first == number, "%llu %s as rank 0, not %llu", first, what, number);
 }
 
-void every_collective_is_right_while_it_takes_turns(MPI_Comm comm) {
+void every_collective_is_right_while_it_takes_turns(MPI_Comm comm, bool huge) {
   Group group(comm);
   const Counter trials("coll_topo_trials"), lost("coll_topo_trials_for_previous"), turns("coll_topo_trial_calls"),
       left("coll_topo_fallbacks"), served("coll_topo_calls");
@@ -129,6 +182,8 @@ void every_collective_is_right_while_it_takes_turns(MPI_Comm comm) {
       [&](int) { allreduce(group, 20); },
       [&](int call) { gather_and_scatter(group, call % group.ranks); },
       [&](int) { reduce_scatter(group); },
+      [&](int call) { alltoallv(group, call, huge); },
+      [&](int) { alltoallw(group); },
   };
   for (int call = 0; call < k_calls; ++call)
     for (const auto& kind : kinds) {
@@ -136,7 +191,7 @@ void every_collective_is_right_while_it_takes_turns(MPI_Comm comm) {
       kind(call);
     }
   // Gather and scatter are two; a class in which nothing can be tried is none.
-  expect(trials.since_made() >= 7 && trials.since_made() <= 9, "seven to nine trials, not %llu", trials.since_made());
+  expect(trials.since_made() >= 9 && trials.since_made() <= 11, "nine to eleven trials, not %llu", trials.since_made());
   expect(turns.since_made() >= 6 * trials.since_made(), "turns, not %llu", turns.since_made());
   expect(left.since_made() >= 3 * trials.since_made(), "calls left to the next component, not %llu", left.since_made());
   expect(served.since_made() >= 3 * trials.since_made(), "calls served, not %llu", served.since_made());
@@ -152,12 +207,12 @@ void every_collective_is_right_while_it_takes_turns(MPI_Comm comm) {
 
 int main(int argc, char** argv) {
   Job job(&argc, &argv);
-  every_collective_is_right_while_it_takes_turns(MPI_COMM_WORLD);
+  every_collective_is_right_while_it_takes_turns(MPI_COMM_WORLD, false);
   if (job.ranks >= 4) {
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, job.rank % 2, job.rank, &half);
     MPI_Comm with_more = with_settings(half, {"latency_node", "0.41us"});  // of another kind: nothing is inherited
-    every_collective_is_right_while_it_takes_turns(with_more);
+    every_collective_is_right_while_it_takes_turns(with_more, true);
     MPI_Comm_free(&with_more);
     MPI_Comm_free(&half);
   }
