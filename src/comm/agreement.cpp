@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -46,14 +47,25 @@ int run_at_once(const Bound& bound, Transport& transport, const Call& call) {
 
 }  // namespace
 
-std::shared_ptr<const Bound> agreement_bound(Rank rank, Rank ranks, std::size_t numbers) {
+namespace {
+
+// Of numbers; the process has each once.
+std::shared_ptr<const Bound> kept_bound(std::string_view algorithm, const Shape& shape, Rank rank,
+                                        std::size_t numbers) {
+  using Key = std::tuple<Collective, Rank, Rank, Rank, std::size_t>;
   static auto* const mutex = new std::mutex;
-  static auto* const bounds = new std::map<std::tuple<Rank, Rank, std::size_t>, std::shared_ptr<const Bound>>;
+  static auto* const bounds = new std::map<Key, std::shared_ptr<const Bound>>;
+  const Key key{shape.collective, rank, shape.ranks, shape.root, numbers};
   const std::lock_guard lock(*mutex);
-  if (const auto found = bounds->find({rank, ranks, numbers}); found != bounds->end()) return found->second;
+  if (const auto found = bounds->find(key); found != bounds->end()) return found->second;
   if (bounds->size() >= k_most_bounds) bounds->clear();
-  return (*bounds)[{rank, ranks, numbers}] =
-             bound_of("recursive-doubling", {Collective::allreduce, ranks, 1, 0}, rank, numbers, sizeof(long long));
+  return (*bounds)[key] = bound_of(algorithm, shape, rank, numbers, sizeof(long long));
+}
+
+}  // namespace
+
+std::shared_ptr<const Bound> agreement_bound(Rank rank, Rank ranks, std::size_t numbers) {
+  return kept_bound("recursive-doubling", {Collective::allreduce, ranks, 1, 0}, rank, numbers);
 }
 
 namespace {
@@ -181,6 +193,19 @@ std::string Agreement::text_of_rank_0(const std::string& text) const {
 void Agreement::add_up(std::span<long long> values) const {
   const std::vector<long long> own(values.begin(), values.end());
   if (reduce(values, keep_sum) != 0) std::ranges::copy(own, values.begin());
+}
+
+void Agreement::wait_at_root(Rank root) const {
+  std::array<long long, 2> numbers{};
+  const auto bytes = std::as_writable_bytes(std::span(numbers));
+  run_at_once(*kept_bound("binomial", {Collective::reduce, ranks_, 1, root}, rank_, 1), transport_,
+              {bytes.data(), bytes.data() + sizeof(long long), keep_sum, nullptr});
+}
+
+void Agreement::wait_for_root(Rank root) const {
+  long long number = 0;
+  auto* const bytes = reinterpret_cast<std::byte*>(&number);
+  run_at_once(*kept_bound("binomial", {Collective::bcast, ranks_, 1, root}, rank_, 1), transport_, {bytes, bytes});
 }
 
 std::string Agreement::text_of_rank_0(const std::string& text, std::size_t length) const {

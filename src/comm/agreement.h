@@ -88,6 +88,10 @@ class Agreement {
   bool all_good(std::string* fault) const;
   /// The sums of all ranks' numbers; as they were where messages fail.
   void add_up(std::span<long long> values) const;
+  /// Messages of a number that says nothing. The root goes on when all ranks have come to this, the others at once.
+  void wait_at_root(Rank root) const;
+  /// The root goes on at once, the others when it has come to this.
+  void wait_for_root(Rank root) const;
   /// Rank 0's text, on every rank.
   std::string text_of_rank_0(const std::string& text) const;
   /// The same where all know that it has `length` bytes.

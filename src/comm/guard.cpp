@@ -53,7 +53,7 @@ const Decision* Guard::look(const Request& request, const Decision& standing, st
   now_.contestant = turn.contestant;
   now_.counts = turn.counts;
   now_.leaves = contestant.text == k_previous;
-  if (one.meets && turn.counts && !now_.begun) meet();
+  if (one.meets && turn.counts && !now_.begun) meet(request);
   return contestant.standing ? &standing : &contestant.decision;
 }
 
@@ -106,14 +106,17 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
     if (one.contestants.size() < k_ours) add(decision, false);
   if (request.fallback_allowed) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;
-  one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed);
   one.meets = selector_.is_worth_a_meeting(request);
+  one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed, one.meets);
   return true;
 }
 
-void Guard::meet() const {
-  long long nothing = 0;
-  agreement_.add_up({&nothing, 1});
+// Who may run ahead waits for the others: a root that gives, or all the others of one that takes.
+void Guard::meet(const Request& request) const {
+  if (row(request.collective).input.holders == Holders::root)
+    agreement_.wait_at_root(request.root);
+  else
+    agreement_.wait_for_root(request.root);
 }
 
 bool Guard::agree(Class& one, const Request& request) {

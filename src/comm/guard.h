@@ -68,7 +68,7 @@ class Guard {
     unsigned long long own_bytes = 0;  // in all these calls
     std::vector<Contestant> contestants;
     std::unique_ptr<Trial> trial;  // null: the model still serves
-    bool meets = false;            // ranks wait for each other before a call that counts
+    bool meets = false;            // whoever may run ahead waits for the others before a call that counts
   };
   struct Now {
     Class* of = nullptr;
@@ -93,7 +93,7 @@ class Guard {
   void set_mean(Collective collective, std::size_t mean);
   const Decision* look_by_mean(const Class& one, Request request, std::size_t own_bytes);
   Class& class_of(const Request& request);
-  void meet() const;
+  void meet(const Request& request) const;
   bool begin_trial(Class& one, const Request& request, const Decision& standing);
   /// Returns whether the class is decided.
   bool agree(Class& one, const Request& request);

@@ -13,12 +13,6 @@
 
 namespace colltopo {
 
-namespace {
-
-constexpr double k_meetings_of_a_call = 2;  // as long as a call is, at least, that ranks meet before
-
-}  // namespace
-
 DecisionKey Selector::key_of(const Request& request) {
   const SizeClass sizes = size_class_of(request.bytes);
   int operation = request.fallback_allowed ? 0 : 4;
@@ -52,9 +46,8 @@ bool Selector::is_worth_a_meeting(const Request& request) {
   if (!rooted(request.collective)) return false;
   const std::vector<Candidate> first = chooser_->leading(of_schedules(request), 1);
   if (first.empty()) return false;
-  const Request meeting{Collective::allreduce, 0, sizeof(long long), true, true};
-  const double seconds = chooser_->price(*algorithm_named("recursive-doubling"), {}, meeting).seconds;
-  return first.front().seconds > k_meetings_of_a_call * seconds;
+  const Request meeting{Collective::bcast, 0, sizeof(long long), true, true};
+  return first.front().seconds > chooser_->price(*algorithm_named("binomial"), {}, meeting).seconds;
 }
 
 std::optional<Decision> Selector::decided_by_outcome(const Outcome& outcome, const Request& request, Kept* kept) {

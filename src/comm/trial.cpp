@@ -15,8 +15,12 @@ constexpr double k_resolution_ns = 100;    // and by this per rank, which so few
 
 }  // namespace
 
-Trial::Trial(std::size_t contestants, bool previous_is_last)
-    : previous_is_last_(previous_is_last), left_(contestants), times_(contestants), sums_(contestants, -1) {
+Trial::Trial(std::size_t contestants, bool previous_is_last, bool meets)
+    : previous_is_last_(previous_is_last),
+      meets_(meets),
+      left_(contestants),
+      times_(contestants),
+      sums_(contestants, -1) {
   std::iota(left_.begin(), left_.end(), std::size_t{0});
   begin_stage(k_first_calls, false);
 }
@@ -52,7 +56,7 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
     std::erase_if(left_, [&](std::size_t c) {
       return static_cast<double>(sums[c]) > k_far_behind * static_cast<double>(sums[best]);
     });
-    if (left_.size() > 1) return begin_stage(k_second_calls, true);
+    if (left_.size() > 1) return begin_stage(meets_ ? k_first_calls : k_second_calls, true);
   }
   winner_ = best;
   const std::size_t previous = sums_.size() - 1;

@@ -16,7 +16,8 @@ namespace colltopo {
 class Trial {
  public:
   /// `previous_is_last`: the last contestant is the previous implementation, whom others must beat by a margin.
-  Trial(std::size_t contestants, bool previous_is_last);
+  /// `meets`: ranks begin what counts together, which takes its time and lets fewer calls tell as much.
+  Trial(std::size_t contestants, bool previous_is_last, bool meets = false);
 
   struct Turn {
     std::size_t contestant = 0;
@@ -43,7 +44,7 @@ class Trial {
  private:
   void begin_stage(std::size_t calls, bool forth_and_back);
 
-  bool previous_is_last_;
+  bool previous_is_last_, meets_;
   int stage_ = 0;
   std::size_t place_ = 0;
   std::vector<Turn> turns_;
