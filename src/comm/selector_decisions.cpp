@@ -20,9 +20,11 @@ DecisionKey Selector::key_of(const Request& request) {
   return {request.collective, sizes.from, sizes.to, operation, std::string(request.previous)};
 }
 
-// Bits that change from call to call are no answer to how long a call takes.
+// Bits that change from call to call are no answer to how long a call takes. Shares that follow the traffic are not yet
+// right while a trial lasts.
 bool may_try(const Settings& settings, const Request& request) {
-  return (is_sized(request) || learns_size(request.collective)) && settings.choosing == Choosing::measured &&
+  const bool learns = learns_size(request.collective) && settings.replan == 0;
+  return (is_sized(request) || learns) && settings.choosing == Choosing::measured &&
          (!reduces(request.collective) || request.associative_bits || !settings.decisions.empty());
 }
 

@@ -229,12 +229,14 @@ struct Job {
     for (int host = 0; host < topology_of(spec).hosts(); ++host)
       hosts += (host > 0 ? ",n" : "n") + std::to_string(host);
     all->run([&](int rank, colltopo_comm* comm) {
-      for (const auto& [name, value] : std::map<std::string, std::string>{{"topology", spec},
-                                                                          {"hosts", hosts},
-                                                                          {"schedules", folder},
-                                                                          {"alltoallv_replan", every},
-                                                                          {"alltoallv_plan", plan},
-                                                                          {"verbose", "1"}})
+      for (const auto& [name, value] :
+           std::map<std::string, std::string>{{"topology", spec},
+                                              {"hosts", hosts},
+                                              {"schedules", folder},
+                                              {"alltoallv_replan", every},
+                                              {"alltoallv_plan", plan},
+                                              {"choice", every == "0" ? "model" : "measured"},
+                                              {"verbose", "1"}})
         ASSERT_EQ(colltopo_comm_set(comm, name.c_str(), value.c_str()), COLLTOPO_SUCCESS) << colltopo_last_error();
       calls_of(rank, comm);
     });
