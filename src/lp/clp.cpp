@@ -117,9 +117,10 @@ class Loaded {
       cbc.setMIPStart(start);
     }
     std::vector<std::string> words{"colltopo", "-log", "0", "-ratio", std::to_string(options.gap)};
+    // Cbc 2.10.8 does not survive that its time is up while it makes the problem smaller first.
     if (std::isfinite(options.seconds))
-      words.insert(words.end(),
-                   {"-sec", std::to_string(std::max(options.seconds, k_least_seconds)), "-timeMode", "elapsed"});
+      words.insert(words.end(), {"-sec", std::to_string(std::max(options.seconds, k_least_seconds)), "-timeMode",
+                                 "elapsed", "-preprocess", "off"});
     words.insert(words.end(), {"-solve", "-quit"});
     std::vector<const char*> arguments;
     for (const std::string& word : words) arguments.push_back(word.c_str());
