@@ -112,6 +112,7 @@ class Loaded {
     CbcMain0(cbc, settings);
     if (!options.start.empty()) {
       std::vector<std::pair<std::string, double>> start;
+      start.reserve(options.start.size());
       for (Column column = 0; column < width(); ++column)
         start.emplace_back(name(column), options.start[static_cast<std::size_t>(column)]);
       cbc.setMIPStart(start);
@@ -123,6 +124,7 @@ class Loaded {
                                  "elapsed", "-preprocess", "off"});
     words.insert(words.end(), {"-solve", "-quit"});
     std::vector<const char*> arguments;
+    arguments.reserve(words.size());
     for (const std::string& word : words) arguments.push_back(word.c_str());
     CbcMain1(
         static_cast<int>(arguments.size()), arguments.data(), cbc, [](CbcModel*, int) { return 0; }, settings);
