@@ -137,9 +137,12 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
     rows[i].messages = messages_of(job, rows[i].served, k_watched);
   }
 
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (long call = 0; call < options.settle && rows[i].contender->server() == Server::either; ++call) calls[i]();
+
   const ServedSince all(counters);
   const std::vector<unsigned long long> before = made;
-  const std::size_t group = options.algorithms.size() == 2 ? 2 : 1;
+  const std::size_t group = options.versus ? rows.size() : 1;
   for (std::size_t first = 0; first < rows.size(); first += group) {
     const Measured measured = measure(std::span(calls).subspan(first, group), options.effort, job.control);
     for (std::size_t i = 0; i < group; ++i) rows[first + i].timing = measured.timings[i];
@@ -207,8 +210,9 @@ nlohmann::ordered_json json_of(const Job& job, const Options& options, const Cas
 
 void print_header(const Job& job, const Options& options) {
   fmt::print("{} ranks; times of a call in us; {}\n\n", job.ranks,
-             options.algorithms.size() == 2 ? "ratio: median of the paired blocks, row's time by the other's"
-                                            : "algorithms one after the other");
+             options.versus
+                 ? "ratio: median of the paired blocks, row's time by the last one's, and the last one's by the first's"
+                 : "algorithms one after the other");
   fmt::print("{:<21}{:>6}  {:<26}{:>11}{:>11}{:>11}{:>8}  {:<9}{}\n", "collective", "bytes", "algorithm", "median",
              "p10", "p90", "ratio", "values", "served by");
 }

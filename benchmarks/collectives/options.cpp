@@ -16,7 +16,7 @@ namespace colltopo::bench {
 namespace {
 
 constexpr const char* k_about =
-    "Times collectives of this MPI job, one algorithm or two against each other, and checks their results.\n"
+    "Times collectives of this MPI job, one algorithm or several against each other, and checks their results.\n"
     "Run it under mpirun. BYTES is what a rank has for each other rank (alltoall), contributes (allgather, gather), "
     "receives\n"
     "(reduce_scatter, reduce_scatter_block, scatter), or the whole vector (allreduce, bcast, reduce).\n"
@@ -46,10 +46,11 @@ std::vector<Kind> kinds_from(const std::string& text) {
 }
 
 std::vector<std::string> versus_from(const std::string& text) {
-  std::vector<std::string> pair = parts_between_commas(text);
-  if (pair.size() != 2)
-    throw std::invalid_argument(fmt::format("--versus \"{}\" names {} algorithms, not two", text, pair.size()));
-  return pair;
+  std::vector<std::string> rivals = parts_between_commas(text);
+  if (rivals.size() < 2)
+    throw std::invalid_argument(
+        fmt::format("--versus \"{}\" names {} algorithms, not two or more", text, rivals.size()));
+  return rivals;
 }
 
 void check_options(const Options& options, int ranks) {
@@ -102,13 +103,16 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
   app.add_option("--bytes", sizes, "sizes, as 8,1K,4M, or doubling ranges, as 8:1M")->capture_default_str();
   const auto alone = app.add_option("--algorithm", algorithm, "algorithms measured one after the other: A[,A...]")
                          ->capture_default_str();
-  app.add_option("--versus", versus, "two algorithms in alternating blocks: A,B")->excludes(alone);
+  app.add_option("--versus", versus, "two algorithms or more in alternating blocks: A,B[,C...]")->excludes(alone);
   app.add_flag("--check", options.check, "compare every element of every rank with values computed by hand");
   app.add_flag("--json", options.json, "one JSON object on standard output");
   app.add_option("--iterations", options.effort.calls, "timed calls per algorithm and size; 0: about 0.3 s of them")
       ->check(CLI::Range(0L, 100000000L))
       ->capture_default_str();
   app.add_option("--warmup", options.effort.warmup, "calls before them")
+      ->check(CLI::Range(0L, 1000000L))
+      ->capture_default_str();
+  app.add_option("--settle", options.settle, "calls before those of algorithms that choose (auto, set): for trials")
       ->check(CLI::Range(0L, 1000000L))
       ->capture_default_str();
   app.add_option(
@@ -147,7 +151,8 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
     app.parse(argc, argv);
     options.collectives = kinds_from(collectives);
     options.sizes = sizes_from(sizes);
-    options.algorithms = versus.empty() ? parts_between_commas(algorithm) : versus_from(versus);
+    options.versus = !versus.empty();
+    options.algorithms = options.versus ? versus_from(versus) : parts_between_commas(algorithm);
     check_options(options, ranks);
   } catch (const CLI::ParseError& error) {
     if (rank == 0) app.exit(error);

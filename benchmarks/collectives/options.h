@@ -14,7 +14,8 @@ namespace colltopo::bench {
 struct Options {
   std::vector<Kind> collectives;
   std::vector<std::size_t> sizes;       // bytes of a shard or of the vector
-  std::vector<std::string> algorithms;  // contenders; two are measured in alternating blocks
+  std::vector<std::string> algorithms;  // contenders
+  bool versus = false;                  // in alternating blocks, else one after the other
   std::optional<Element> element;       // nothing: the widest of double, int32, int8 that divides the size
   Reduction reduction = Reduction::sum;
   int root = 0;
@@ -22,6 +23,7 @@ struct Options {
   std::string demand;  // file to write what ranks have for each other to; empty: none
   std::string pace;    // of coll/topo's contenders; empty: as set otherwise
   Effort effort;
+  long settle = 0;                   // calls before, of those that choose
   std::optional<Computing> overlap;  // nothing: not asked for
   bool check = false;
   bool json = false;

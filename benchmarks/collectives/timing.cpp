@@ -93,10 +93,11 @@ Measured measure(std::span<const std::function<void()>> calls, const Effort& eff
   for (std::size_t who = 0; who < contenders; ++who) {
     Timing timing;
     timing.call_us = quantiles(block_times[who]);
-    if (contenders == 2) {
+    if (contenders > 1) {
+      const auto& other = who + 1 == contenders ? block_times.front() : block_times.back();
       std::vector<double> ratios;
       for (std::size_t block = 0; block < block_times[who].size(); ++block)
-        ratios.push_back(block_times[who][block] / block_times[1 - who][block]);
+        ratios.push_back(block_times[who][block] / other[block]);
       timing.ratio = quantiles(std::move(ratios)).median;
     }
     measured.timings.push_back(timing);

@@ -36,7 +36,8 @@ Quantiles quantiles(std::vector<double> samples);
 
 struct Timing {
   Quantiles call_us;
-  double ratio = 0;  // median over the pairs of blocks of this contender's time by the other's; 0: alone
+  double ratio =
+      0;  // median over the blocks of this one's time by the last one's, the last one's by the first's; 0: alone
 };
 
 struct Measured {

@@ -56,9 +56,12 @@ def mpirun(network, ranks, transport, environment, command):
     slots = ranks if len(ranks) > 1 else [-(-total // len(hosts))] * len(hosts)
     if len(slots) != len(hosts) or not any(slots):
         raise Fault(f"-np {','.join(map(str, ranks))}: expected a number of ranks, or one for each of the {len(hosts)} hosts")
+    # A line for each rank: where hosts have different numbers, 5.0's `--map-by node` starts all and never ends, and its `--rank-by node`
+    # leaves numbers out.
+    places = [host for turn in range(max(slots)) for host, number in zip(hosts, slots) if turn < number][:total]
     with open(f"{network.path}/hostfile", "w", encoding="utf-8") as file:
-        file.writelines(f"{network.graph.name_of(host)} slots={number}\n" for host, number in zip(hosts, slots) if number)
-    line = ["mpirun.openmpi", "-np", str(total), "--hostfile", f"{network.path}/hostfile", "--map-by", "node", "--bind-to", "none"]
+        file.writelines(f"{network.graph.name_of(host)}\n" for host in places)
+    line = ["mpirun.openmpi", "-np", str(total), "--hostfile", f"{network.path}/hostfile", "--map-by", "seq", "--bind-to", "none"]
     line += ["--allow-run-as-root"] if os.geteuid() == 0 else []
     settings = _ALWAYS + TRANSPORTS[transport]
     settings += (("plm_rsh_agent", f"{network.path}/agent"), ("orte_tmpdir_base", f"{network.path}/tmp"))

@@ -68,6 +68,20 @@ for mine, other in zip(results[::2], results[1::2]):
     assert mine["ranks"] == 2 and 0 < mine["p10_us"] <= mine["median_us"] <= mine["p90_us"]
     assert abs(mine["ratio"] * other["ratio"] - 1) < 0.05, (mine, other)
 EOF
+    mpi "$ranks" "$bench" --collective alltoall --versus tra,linear,native --bytes 8 --check --iterations 200 --json >"$scratch/out"
+    python3 - "$scratch/out" <<'EOF'
+import json, sys
+first, second, last = json.load(open(sys.argv[1]))["results"]
+assert [r["served_by"] for r in (first, second, last)] == ["tra", "linear", "open-mpi"]
+assert abs(first["ratio"] * last["ratio"] - 1) < 0.05 and second["ratio"] > 0, (first, second, last)
+EOF
+    # A trial is over before the first call that is timed, and that call is the only one.
+    mpi "$ranks" --mca coll_topo_verbose 1 "$bench" --collective alltoall --versus set,native --bytes 1K --iterations 1 --warmup 0 --settle 60 \
+      >"$scratch/out" 2>&1
+    grep -q "(measured: " "$scratch/out" || fail "no trial has ended: $(cat "$scratch/out")"
+    mpi "$ranks" --mca coll_topo_verbose 1 "$bench" --collective alltoall --versus set,native --bytes 1K --iterations 1 --warmup 0 \
+      >"$scratch/out" 2>&1
+    ! grep "(measured: " "$scratch/out" || fail "a trial of calls that were not made"
     ;;
   overhead)
     mpi "$ranks" "$bench" --collective alltoall --algorithm tra --bytes 8 --overhead 4 --iterations 200 --json >"$scratch/out"
@@ -115,7 +129,7 @@ EOF
     refused '"foo" is not one of' "$bench" --collective foo
     refused '"4X" is not a size' "$bench" --bytes 4X
     refused 'not a multiple of the 8 bytes' "$bench" --bytes 12 --type double
-    refused 'names 1 algorithms, not two' "$bench" --versus tra
+    refused 'names 1 algorithms, not two or more' "$bench" --versus tra
     refused 'coll_topo_alltoall_rdx' "$bench" --collective alltoall --algorithm tra:rdx=4
     refused 'x = 5 points do not divide by 2 ranks' "$fft3d" --grid 5x4x4
     refused 'is not 3 numbers' "$fft3d" --grid 4x4
