@@ -45,6 +45,26 @@ Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort
   return pace;
 }
 
+// The calls, each after a barrier, and the barrier alone.
+std::vector<std::function<void()>> after_barriers(std::span<const std::function<void()>> calls, MPI_Comm control) {
+  std::vector<std::function<void()>> together;
+  for (const auto& call : calls)
+    together.emplace_back([&call, control] {
+      meet(control);
+      call();
+    });
+  together.emplace_back([control] { meet(control); });
+  return together;
+}
+
+void take_barriers_off(std::vector<std::vector<double>>& block_times) {
+  constexpr double k_least = 0.05;
+  const double barrier = quantiles(std::move(block_times.back())).median;
+  block_times.pop_back();
+  for (auto& times : block_times)
+    for (double& time : times) time = std::max(time - barrier, k_least * time);
+}
+
 }  // namespace
 
 void meet(MPI_Comm control) {
@@ -73,20 +93,23 @@ Quantiles quantiles(std::vector<double> samples) {
   return {at(0.1), at(0.5), at(0.9)};
 }
 
-Measured measure(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control) {
+Measured measure(std::span<const std::function<void()>> contending, const Effort& effort, MPI_Comm control) {
+  const auto contenders = contending.size();
+  std::vector<std::function<void()>> calls(contending.begin(), contending.end());
+  if (effort.together) calls = after_barriers(contending, control);
   for (const auto& call : calls)
     for (long i = 0; i < effort.warmup; ++i) call();
   const Pace pace = pace_for(calls, effort, control);
 
-  const auto contenders = calls.size();
-  std::vector<std::vector<double>> block_times(contenders);
+  std::vector<std::vector<double>> block_times(calls.size());
   for (long block = 0; block < pace.blocks; ++block)
-    for (std::size_t turn = 0; turn < contenders; ++turn) {
-      const std::size_t who = block % 2 == 0 ? turn : contenders - 1 - turn;
+    for (std::size_t turn = 0; turn < calls.size(); ++turn) {
+      const std::size_t who = block % 2 == 0 ? turn : calls.size() - 1 - turn;
       block_times[who].push_back(block_s(calls[who], pace.calls, effort.pause_s, control) * 1e6);
     }
   for (auto& times : block_times)
     MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_MAX, control);
+  if (effort.together) take_barriers_off(block_times);
 
   Measured measured;
   measured.pace = pace;

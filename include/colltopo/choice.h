@@ -84,9 +84,9 @@ struct Choice : Candidate {
   std::size_t from = 0, to = k_any_bytes;
 };
 
-/// Sizes that are decided alike, four to an octave, and the size at which they are priced.
+/// Sizes that are decided alike, four to an octave, and priced as the least of them: programs have powers of two.
 struct SizeClass {
-  std::size_t from = 0, to = 1, middle = 0;
+  std::size_t from = 0, to = 1;
 };
 SizeClass size_class_of(std::size_t bytes);
 
@@ -132,7 +132,7 @@ class Chooser {
   const AlgorithmOptions& options() const;
 
   /// Candidates that are worth a price (a row's variants that are clearly behind another are not), by predicted seconds
-  /// at the middle of the request's class of sizes, excluded ones last. The previous component is among them, unless it
+  /// at the least of the request's class of sizes, excluded ones last. The previous component is among them, unless it
   /// is not allowed or not known, priced as what it is known to do.
   std::vector<Candidate> candidates(const Request& request);
   /// The first of candidates(), unless it is less than lead_over_previous() ahead of the previous component. The answer
@@ -141,6 +141,9 @@ class Chooser {
   /// The part of the previous component's time that a candidate must stay below: a model is wrong somewhere, less where
   /// both have been measured.
   double lead_over_previous(const Request& request, const Algorithm* candidate);
+  /// Whether prices of this collective, the previous component's too, are fitted to what calls took on such ranks; of
+  /// calls that are smaller than all that were measured they are not.
+  bool has_measured(const Request& request);
   /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
   std::vector<Candidate> leading(const Request& request, std::size_t most);
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is

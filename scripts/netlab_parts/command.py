@@ -32,8 +32,9 @@ def shaping_of(options):
         raise Fault(f"--queue {options.queue}: has no room for two packets; expected at least 3000 bytes")
     delay = _quantity("--delay", options.delay, _TIME_UNITS, "0.1ms") if options.delay else 0.0
     burst = int(_quantity("--burst", options.burst, _SIZE_UNITS, "16k"))
-    if burst < 2000:
-        raise Fault(f"--burst {options.burst}: has no room for a packet; expected at least 2000 bytes")
+    least = 2000 if options.shaper == "tbf" else 100
+    if burst < least:
+        raise Fault(f"--burst {options.burst}: expected at least {least} bytes{', as tbf holds back larger packets' if least > 1500 else ''}")
     return plan.Shaping(rate, queue, options.shaper, delay, burst=burst)
 
 

@@ -166,7 +166,7 @@ def lanes(graph, node, planes, stub):
 def _link_up(device, shaping):
     # Packets of up to 16 KiB cross a veth whole: ten times fewer than Ethernet's, and still fair among flows. What follows
     # an idle time goes as one such packet whatever burst is left, so small bursts ask for Ethernet's own.
-    return f"link set {device} gso_max_size {min(16384, shaping.burst)} up"
+    return f"link set {device} gso_max_size {min(16384, max(2000, shaping.burst))} up"
 
 
 def neighbours(graph, node, number):

@@ -89,18 +89,17 @@ int Placement::ranks_per_node() const {
 }
 
 SizeClass size_class_of(std::size_t bytes) {
-  if (bytes < 8) return {bytes, bytes + 1, bytes};
+  if (bytes < 8) return {bytes, bytes + 1};
   constexpr int k_last_octave = 50;
   const int octave = static_cast<int>(std::bit_width(bytes)) - 1;
-  if (octave >= k_last_octave) return {std::size_t{1} << k_last_octave, k_any_bytes, std::size_t{1} << k_last_octave};
+  if (octave >= k_last_octave) return {std::size_t{1} << k_last_octave, k_any_bytes};
   constexpr std::array<double, 5> k_quarters = {1.0, 1.189207115002721, 1.414213562373095, 1.681792830507429, 2.0};
   const auto bound = [&](std::size_t quarter) {
     return static_cast<std::size_t>(std::ceil(std::ldexp(k_quarters[quarter], octave)));
   };
   std::size_t quarter = 0;
   while (bytes >= bound(quarter + 1)) ++quarter;
-  const std::size_t from = bound(quarter), to = bound(quarter + 1);
-  return {from, to, from + (to - from) / 2};
+  return {bound(quarter), bound(quarter + 1)};
 }
 
 std::string unfit_for(const Properties& properties, const Request& request) {
@@ -336,7 +335,7 @@ const AlgorithmOptions& Chooser::options() const { return state_->options; }
 
 std::vector<Candidate> Chooser::candidates(const Request& request) {
   const std::lock_guard lock(state_->mutex);
-  const std::size_t bytes = size_class_of(request.bytes).middle;
+  const std::size_t bytes = size_class_of(request.bytes).from;
   std::vector<Candidate> all;
   for (Variant* const variant :
        worth_a_price(state_->variants(request.collective), state_->terrain, state_->machine, bytes))
@@ -348,7 +347,7 @@ std::vector<Candidate> Chooser::candidates(const Request& request) {
 
 std::vector<Candidate> Chooser::leading(const Request& request, std::size_t most) {
   const std::lock_guard lock(state_->mutex);
-  const std::size_t bytes = size_class_of(request.bytes).middle;
+  const std::size_t bytes = size_class_of(request.bytes).from;
   std::vector<Candidate> all;
   while (all.size() < most) {
     Candidate next = state_->cheapest(state_->variants(request.collective), request, bytes, all);
@@ -370,12 +369,20 @@ const Choice& Chooser::choose(const Request& request) {
           request.fallback_allowed,
           request.tried};
   if (among == nullptr) key.among = &state_->variants(request.collective);
-  return state_->kept(key, sizes, [&] { return state_->decided(request, sizes.middle); });
+  return state_->kept(key, sizes, [&] { return state_->decided(request, sizes.from); });
 }
 
 double Chooser::lead_over_previous(const Request& request, const Algorithm* candidate) {
   const std::lock_guard lock(state_->mutex);
   return state_->lead(request, candidate);
+}
+
+bool Chooser::has_measured(const Request& request) {
+  const std::lock_guard lock(state_->mutex);
+  if (state_->measured == nullptr || !state_->fitted(request.collective).has_any()) return false;
+  if (!request.fallback_allowed) return true;
+  const MeasuredRow* const previous = state_->measured_previous(request);
+  return previous != nullptr && previous->times.front().bytes <= request.bytes;
 }
 
 const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request) {
@@ -384,8 +391,8 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   auto& among = state_->variants(algorithm, options, request.collective);
   const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true, true};
   // What has no variants is the same at every size; its price is that of this one.
-  const SizeClass decided = among.size() == 1 ? SizeClass{0, k_any_bytes, sizes.middle} : sizes;
-  return state_->kept(key, decided, [&] { return state_->cheapest(among, request, sizes.middle); });
+  const SizeClass decided = among.size() == 1 ? SizeClass{0, k_any_bytes} : sizes;
+  return state_->kept(key, decided, [&] { return state_->cheapest(among, request, sizes.from); });
 }
 
 std::optional<double> Chooser::expected_error() {

@@ -30,6 +30,7 @@ class Fits {
   double factor(const Algorithm* algorithm, std::size_t bytes) const;
   /// Whether this one was measured.
   bool has(const Algorithm* algorithm) const;
+  bool has_any() const { return !rows_.empty(); }
   /// The median of all algorithms; of none that of the previous components, as the machine is the same; 1 of none.
   double common(std::size_t bytes) const;
   /// The same as factor(), of what the component of this name is known to do. Nothing: it was not measured.

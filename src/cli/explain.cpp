@@ -136,7 +136,9 @@ std::string reason_of(Chooser& chooser, const Request& request, const Candidate&
   const Algorithm* const first = ours == candidates.end() ? nullptr : ours->algorithm;
   return fmt::format("no candidate is predicted to take less than {:.0f}% of the previous component's time{}",
                      100 * chooser.lead_over_previous(request, first),
-                     request.tried ? "" : ", and no trial may change bits");
+                     request.tried                 ? ""
+                     : reduces(request.collective) ? ", and no trial may change bits"
+                                                   : ", and both were measured");
 }
 
 nlohmann::ordered_json candidates_json(const std::vector<Candidate>& candidates) {
@@ -265,7 +267,7 @@ Explained explained(const ExplainArguments& arguments, const Settings& settings,
             "the call is left to the previous component"};
   if (settings.choosing == Choosing::off && request.fallback_allowed)
     return {Candidate{nullptr, {}, "fallback", 0, ""}, "the parameter choice is off"};
-  const Request asked = for_model(settings, request);
+  const Request asked = for_model(settings, chooser, request);
   const Choice& choice = chooser.choose(asked);
   return {choice, reason_of(chooser, asked, choice, candidates), choice.from, choice.to};
 }

@@ -94,6 +94,7 @@ const Decision* Guard::look_by_mean(const Class& one, Request request, std::size
 
 // False: there is nothing to choose between.
 bool Guard::begin_trial(Class& one, const Request& request, const Decision& standing) {
+  one.meets = rooted(request.collective);
   const auto add = [&](const Decision& decision, bool stands) {
     std::string text = decision.file != nullptr ? k_by_schedules
                        : decision.serves()      ? text_of(*decision.algorithm, decision.options.values)
@@ -106,7 +107,6 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
     if (one.contestants.size() < k_ours) add(decision, false);
   if (request.fallback_allowed) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;
-  one.meets = selector_.is_worth_a_meeting(request);
   one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed, one.meets);
   return true;
 }

@@ -100,7 +100,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   if (forced.kind != Forced::Kind::automatic) return by(forced, "parameter");
   if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return by(rule->choice, rule->place);
   const Outcome* const outcome = decisions_.find(key_of(request));
-  if (outcome != nullptr || may_try(request)) {
+  if (outcome != nullptr || is_tried(request)) {
     const SizeClass sizes = size_class_of(request.bytes);
     kept.from = sizes.from;
     kept.to = sizes.to;
@@ -111,7 +111,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
       return kept;
     }
   }
-  kept.decision.open = outcome == nullptr && may_try(request);
+  kept.decision.open = outcome == nullptr && is_tried(request);
   if (filed) {
     const FiledSchedules::Found found = found_in_folders(request);
     if (!found.any_root) kept.root = root;
@@ -132,7 +132,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     kept.decision = {nullptr, nullptr, {}, "fallback"};
     return kept;
   }
-  const Choice& chosen = chooser_->choose(for_model(settings_, request));
+  const Choice& chosen = chooser_->choose(for_model(settings_, *chooser_, request));
   say_prediction(request, chosen, kept.decision.open ? "model, until measured" : "model", true);
   kept.from = std::max(kept.from, chosen.from);
   kept.to = std::min(kept.to, chosen.to);

@@ -94,9 +94,6 @@ class Selector : SelectorState {
   const Decision& decide(const Request& request);
   /// The model's first candidates of our own, best first, of different rows where it has such.
   std::vector<Decision> leading(const Request& request, std::size_t most);
-  /// Whether ranks may run ahead of each other in such calls, which take long enough by the model that a meeting of all
-  /// ranks before a few of them is cheap.
-  bool is_worth_a_meeting(const Request& request);
   /// The class of calls that a request belongs to.
   static DecisionKey key_of(const Request& request);
   /// What a trial decided; what stood for the class is forgotten.
@@ -140,7 +137,7 @@ class Selector : SelectorState {
   std::optional<Decision> decided_by_folder(const std::string& choice, const Request& request, Kept* kept);
   std::optional<Decision> decided_by_folders_file(const std::string& path, const Request& request);
   std::optional<Decision> decided_by_outcome(const Outcome& outcome, const Request& request, Kept* kept);
-  bool may_try(const Request& request) const;
+  bool is_tried(const Request& request);
   std::string own_memory(const colltopo_callbacks& callbacks, std::string* fault) const;
   std::string own_constants(const colltopo_callbacks& callbacks) const;
   void take_memory(const std::string& text);
@@ -162,8 +159,11 @@ Request of_schedules(const Request& request);
 /// Whether the guard may measure the call: one whose size is known or can be learned, and whose bits do not depend on
 /// who serves it or are decided by a file.
 bool may_try(const Settings& settings, const Request& request);
+/// Whether it does. Of calls with a root, in which ranks run ahead of each other, a few in a job tell less than those
+/// that were measured together.
+bool is_tried(const Settings& settings, Chooser& chooser, const Request& request);
 /// of_schedules(), and whether a trial corrects what the model says.
-Request for_model(const Settings& settings, const Request& request);
+Request for_model(const Settings& settings, Chooser& chooser, const Request& request);
 /// Whether all ranks know the sizes of the call.
 bool is_sized(const Request& request);
 /// Whether no rank knows all sizes, but the mean block of earlier calls stands for them; bytes is 0 until there is one.

@@ -28,11 +28,15 @@ bool may_try(const Settings& settings, const Request& request) {
          (!reduces(request.collective) || request.associative_bits || !settings.decisions.empty());
 }
 
-bool Selector::may_try(const Request& request) const { return colltopo::may_try(settings_, request); }
+bool is_tried(const Settings& settings, Chooser& chooser, const Request& request) {
+  return may_try(settings, request) && (!rooted(request.collective) || !chooser.has_measured(of_schedules(request)));
+}
 
-Request for_model(const Settings& settings, const Request& request) {
+bool Selector::is_tried(const Request& request) { return colltopo::is_tried(settings_, *chooser_, request); }
+
+Request for_model(const Settings& settings, Chooser& chooser, const Request& request) {
   Request same = of_schedules(request);
-  same.tried = settings.choosing != Choosing::measured || may_try(settings, request);
+  same.tried = settings.choosing != Choosing::measured || is_tried(settings, chooser, request);
   return same;
 }
 
@@ -42,14 +46,6 @@ std::vector<Decision> Selector::leading(const Request& request, std::size_t most
     if (serves(*candidate.algorithm, request.collective))
       all.push_back({candidate.algorithm, nullptr, candidate.options, candidate.name});
   return all;
-}
-
-bool Selector::is_worth_a_meeting(const Request& request) {
-  if (!rooted(request.collective)) return false;
-  const std::vector<Candidate> first = chooser_->leading(of_schedules(request), 1);
-  if (first.empty()) return false;
-  const Request meeting{Collective::bcast, 0, sizeof(long long), true, true};
-  return first.front().seconds > chooser_->price(*algorithm_named("binomial"), {}, meeting).seconds;
 }
 
 std::optional<Decision> Selector::decided_by_outcome(const Outcome& outcome, const Request& request, Kept* kept) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string>
 
 #include "probe/counters.h"
@@ -20,11 +21,13 @@ constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
 // several in a row, and not with every algorithm.
 constexpr int k_calls_in_a_row = 5;
-constexpr double k_row = 1e-2;  // s, which longer rows are not worth
+constexpr double k_row = 1e-2;         // s, which longer rows are not worth
+constexpr double k_least_share = 0.1;  // of a meeting, below which a call after it cannot be told
 constexpr int k_first_calls = 2;
-constexpr int k_least_blocks = 3, k_most_blocks = 15;  // of one size in a round
+constexpr int k_least_small_blocks = 7, k_least_large_blocks = 3, k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
 constexpr int k_most_rounds = 5;
+constexpr double k_share_of_small = 0.4;  // of the time, that the first round of small calls may take
 
 int ranks_of(MPI_Comm comm) {
   int ranks = 0;
@@ -32,11 +35,40 @@ int ranks_of(MPI_Comm comm) {
   return ranks;
 }
 
+// In messages of our own: a component's barrier may be served by what is measured.
+void meet() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  const int ranks = ranks_of(MPI_COMM_WORLD);
+  for (int away = 1; away < ranks; away *= 2)
+    MPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank + away) % ranks, 0, nullptr, 0, MPI_BYTE, (rank - away + ranks) % ranks, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+double median_of(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  return seconds[seconds.size() / 2];
+}
+
+// What meetings took, on all ranks alike.
+class Meetings {
+ public:
+  void add(const std::vector<double>& seconds) { std::ranges::copy(seconds, std::back_inserter(seconds_)); }
+  double median() const { return median_of(seconds_); }
+
+ private:
+  std::vector<double> seconds_;
+};
+
 // One call of each collective, with bytes as in Request. Numbers are whole: any order of a sum has the same bits.
 class Caller {
  public:
-  Caller(MPI_Comm comm, const Counters& counters, Collective collective, std::size_t bytes)
-      : comm_(comm), counters_(counters), collective_(collective), count_(static_cast<int>(bytes)) {
+  Caller(MPI_Comm comm, const Counters& counters, Meetings& meetings, Collective collective, std::size_t bytes)
+      : comm_(comm),
+        counters_(counters),
+        meetings_(meetings),
+        collective_(collective),
+        count_(static_cast<int>(bytes)) {
     const std::size_t shards = row(collective).counts_shards() ? static_cast<std::size_t>(ranks_of(comm)) : 1;
     const std::size_t all = bytes * shards;
     counts_.assign(shards, static_cast<int>(bytes / sizeof(int)));
@@ -77,23 +109,27 @@ class Caller {
   }
 
   /// [block] of a call, as the slowest rank has it, of `calls` in a row after all have begun together. Between blocks
-  /// there is nothing but a barrier, as more messages would slow down what follows them.
+  /// there is nothing but a barrier, as more messages would slow down what follows them. In calls with a root ranks
+  /// would run ahead of each other, which is faster than one call by some algorithms and not by others: before each
+  /// they meet, and what that takes is measured and taken off.
   std::vector<double> seconds(int blocks, int calls) {
     const unsigned long long before = counters_.value("calls");
-    std::vector<double> own(static_cast<std::size_t>(blocks), 0);
-    for (double& block : own) {
-      MPI_Barrier(MPI_COMM_WORLD);
-      const double start = MPI_Wtime();
-      for (int i = 0; i < calls; ++i) call();
-      block = (MPI_Wtime() - start) / calls;
+    const bool meets = rooted(collective_);
+    std::vector<double> own;
+    for (int block = 0; block < blocks; ++block) {
+      own.push_back(seconds_of(calls, [&] {
+        if (meets) meet();
+        call();
+      }));
+      if (meets) own.push_back(seconds_of(calls, meet));
     }
     const unsigned long long by_us = counters_.value("calls") - before;
     was_served_ = was_served_ || by_us > 0;
     was_declined_ =
         was_declined_ || by_us < static_cast<unsigned long long>(blocks) * static_cast<unsigned long long>(calls);
     std::vector<double> slowest(own.size());
-    MPI_Allreduce(own.data(), slowest.data(), blocks, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return slowest;
+    MPI_Allreduce(own.data(), slowest.data(), static_cast<int>(own.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return meets ? less_meetings(slowest) : slowest;
   }
   /// On every rank, all calls so far, by the component or by nobody else than the previous one.
   bool was_always(bool served) const {
@@ -103,8 +139,28 @@ class Caller {
   }
 
  private:
+  template <class Do>
+  static double seconds_of(int times, const Do& what) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < times; ++i) what();
+    return (MPI_Wtime() - start) / times;
+  }
+  // [block] of pairs of a call after a meeting, and of a meeting alone. Short ones drift with the machine, so that
+  // those of the same time count; a few are not enough to know them by, and count for little beside long calls.
+  std::vector<double> less_meetings(const std::vector<double>& pairs) {
+    std::vector<double> alone;
+    for (std::size_t i = 1; i < pairs.size(); i += 2) alone.push_back(pairs[i]);
+    meetings_.add(alone);
+    const double meeting = alone.size() < k_enough_blocks ? meetings_.median() : median_of(alone);
+    std::vector<double> calls;
+    for (std::size_t i = 0; i < pairs.size(); i += 2) calls.push_back(std::max(0.0, pairs[i] - meeting));
+    return calls;
+  }
+
   MPI_Comm comm_;
   const Counters& counters_;
+  Meetings& meetings_;
   Collective collective_;
   int count_;
   std::vector<int> counts_, in_, out_;
@@ -137,19 +193,26 @@ int as_many(double all, double part, int least, int most) {
   return part * most <= all ? most : std::max(least, static_cast<int>(all / part));
 }
 
+enum class Half { small, large };  // of the sizes
+
 // The calls of one contender, from round to round; its communicator lives as long.
 class Measured {
  public:
-  Measured(const Contender& contender, const std::string& constants, const Counters& counters)
-      : contender_(contender), served_(contender, constants), counters_(counters) {}
+  Measured(const Contender& contender, const std::string& constants, const Counters& counters, Meetings& meetings)
+      : contender_(contender), served_(contender, constants), counters_(counters), meetings_(meetings) {}
 
-  void measure_again() {
-    for (const std::size_t bytes : sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD))) {
-      Caller caller(served_.get(), counters_, contender_.collective, bytes);
-      const double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
+  void measure_again(Half half) {
+    const std::vector<std::size_t> sizes = sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD));
+    const std::span<const std::size_t> all(sizes);
+    const std::size_t small = sizes.size() / 2;
+    const int least_blocks = half == Half::small ? k_least_small_blocks : k_least_large_blocks;
+    for (const std::size_t bytes : half == Half::small ? all.first(small) : all.subspan(small)) {
+      Caller caller(served_.get(), counters_, meetings_, contender_.collective, bytes);
+      double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
+      if (rooted(contender_.collective)) one += 2 * meetings_.median();
       const int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row);
       const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
-      const int blocks = as_many(k_size_long_enough, calls * one, k_least_blocks, k_most_blocks);
+      const int blocks = as_many(k_size_long_enough, calls * one, least_blocks, k_most_blocks);
       const std::vector<double> some = caller.seconds(blocks, calls);
       if (!caller.was_always(contender_.algorithm != k_previous)) break;
       std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
@@ -161,7 +224,9 @@ class Measured {
         std::string(name(contender_.collective)), contender_.algorithm, {}, contender_.component};
     for (auto [bytes, all] : seconds_) {
       std::ranges::sort(all);
-      times.seconds[bytes] = all.size() < k_enough_blocks ? all.front() : all[all.size() / 2];
+      const double seconds = all.size() < k_enough_blocks ? all.front() : all[all.size() / 2];
+      if (!rooted(contender_.collective) || seconds > k_least_share * meetings_.median())
+        times.seconds[bytes] = seconds;
     }
     return times;
   }
@@ -170,6 +235,7 @@ class Measured {
   const Contender& contender_;
   ServedBy served_;
   const Counters& counters_;
+  Meetings& meetings_;
   std::map<std::size_t, std::vector<double>> seconds_;
 };
 
@@ -185,18 +251,19 @@ double seconds_since(double start) {
 std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
                                             double seconds) {
   const Counters counters;
+  Meetings meetings;
   std::deque<Measured> all;
   const double start = MPI_Wtime();
-  for (const Contender& contender : contenders) {
-    if (seconds_since(start) > seconds) break;
-    all.emplace_back(contender, constants, counters).measure_again();
-  }
-  // In turn: for a while all calls may be slow.
-  for (int round = 1; round < k_most_rounds; ++round) {
-    for (Measured& one : all) {
-      if (seconds_since(start) > seconds) break;
-      one.measure_again();
+  // In turn: for a while all calls may be slow. Who begins has large calls too before all small ones are measured.
+  const auto go_round = [&](std::size_t most, Half half, double until) {
+    for (std::size_t i = 0; i < most && seconds_since(start) <= until; ++i) {
+      if (i == all.size()) all.emplace_back(contenders[i], constants, counters, meetings);
+      all[i].measure_again(half);
     }
+  };
+  for (int round = 0; round < k_most_rounds; ++round) {
+    go_round(contenders.size(), Half::small, round == 0 ? k_share_of_small * seconds : seconds);
+    go_round(all.size(), Half::large, seconds);
   }
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {

@@ -17,7 +17,8 @@ namespace colltopo::probe {
 namespace {
 
 constexpr std::size_t k_most = 4;  // algorithms of a collective
-constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{64} << 10, k_together = std::size_t{256} << 10;
+constexpr int k_parts = 5;         // that sizes divide the octaves into
+constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{256} << 10, k_together = std::size_t{1} << 20;
 
 Settings settings_of_environment() {
   Settings settings;
@@ -66,7 +67,10 @@ std::vector<std::size_t> sizes_of(Collective collective, int ranks) {
   const std::size_t large =
       row(collective).counts_shards() ? std::clamp<std::size_t>(share, 4096, k_large_call) : k_large_call;
   const int octaves = static_cast<int>(std::bit_width(large / k_small_call)) - 1;
-  return {k_small_call, k_small_call << (octaves + 1) / 3, k_small_call << (2 * octaves + 1) / 3, large};
+  std::vector<std::size_t> sizes{k_small_call};
+  for (int part = 1; part < k_parts; ++part) sizes.push_back(k_small_call << (part * octaves + k_parts / 2) / k_parts);
+  sizes.push_back(large);
+  return sizes;
 }
 
 Contenders contenders(const Places& places, const std::string& constants, const std::string& previous) {
@@ -83,7 +87,7 @@ Contenders contenders(const Places& places, const std::string& constants, const 
       Request request;
       request.collective = static_cast<Collective>(i);
       const std::vector<std::size_t> sizes = sizes_of(request.collective, places.ranks);
-      for (const std::size_t bytes : {sizes[2], sizes[3], sizes[1], sizes[0]}) {
+      for (const std::size_t bytes : {sizes[2], sizes[4], sizes[0], sizes[5], sizes[3], sizes[1]}) {
         request.bytes = bytes;
         const std::vector<Candidate> leading = chooser.leading(request, place + 1);
         auto& met = known[static_cast<std::size_t>(i)];
