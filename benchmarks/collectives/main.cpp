@@ -120,6 +120,7 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
   std::vector<Served> served(rows.size());
   std::vector<std::function<void()>> calls;
   std::vector<std::unique_ptr<Caller>> callers;
+  callers.reserve(rows.size());
   for (const Row& row : rows)
     callers.push_back(std::make_unique<Caller>(exchange, row.contender->comm(), row.contender->form()));
   for (std::size_t i = 0; i < rows.size(); ++i)
