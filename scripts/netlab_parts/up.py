@@ -101,14 +101,19 @@ def _build(folder, name, graph, settings):
     report, say = os.pipe()
     hear, release = os.pipe()
     before = os.getpid()
+    # Whoever ends `up` from the fork on meets the `try` that ends the watcher.
+    ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)
     watcher = os.fork()
     if watcher == 0:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
         os.close(report)
         os.close(release)
         _watch(folder, name, graph, settings, before, say, hear)
-    os.close(say)
-    os.close(hear)
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ends)
+        os.close(say)
+        os.close(hear)
         with os.fdopen(report, encoding="utf-8") as lines:
             said = [json.loads(line) for line in lines]
         fault = next((line["fault"] for line in said if "fault" in line), None)
