@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "probe/meet.h"
+
 namespace colltopo::bench {
 
 namespace {

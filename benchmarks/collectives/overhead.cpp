@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "probe/meet.h"
+
 namespace colltopo::bench {
 
 namespace {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <thread>
 
+#include "probe/meet.h"
+
 namespace colltopo::bench {
 
 namespace {
@@ -66,16 +68,6 @@ void take_barriers_off(std::vector<std::vector<double>>& block_times) {
 }
 
 }  // namespace
-
-void meet(MPI_Comm control) {
-  int rank = 0, ranks = 0;
-  MPI_Comm_rank(control, &rank);
-  MPI_Comm_size(control, &ranks);
-  constexpr int k_tag = 1;
-  for (int away = 1; away < ranks; away *= 2)
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank + away) % ranks, k_tag, nullptr, 0, MPI_BYTE,
-                 (rank - away + ranks) % ranks, k_tag, control, MPI_STATUS_IGNORE);
-}
 
 double slowest(double seconds, MPI_Comm control) {
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, control);

@@ -46,9 +46,6 @@ struct Measured {
   Pace pace;
 };
 
-/// A barrier of messages of our own: a component's has ranks leave it in its own way, which is part of what is timed.
-void meet(MPI_Comm control);
-
 /// The seconds of the rank that has most. Collective.
 double slowest(double seconds, MPI_Comm control);
 

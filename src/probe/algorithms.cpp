@@ -10,6 +10,7 @@
 #include <string>
 
 #include "probe/counters.h"
+#include "probe/meet.h"
 
 namespace colltopo::probe {
 
@@ -33,16 +34,6 @@ int ranks_of(MPI_Comm comm) {
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
   return ranks;
-}
-
-// In messages of our own: a component's barrier may be served by what is measured.
-void meet() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const int ranks = ranks_of(MPI_COMM_WORLD);
-  for (int away = 1; away < ranks; away *= 2)
-    MPI_Sendrecv(nullptr, 0, MPI_BYTE, (rank + away) % ranks, 0, nullptr, 0, MPI_BYTE, (rank - away + ranks) % ranks, 0,
-                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 double median_of(std::vector<double> seconds) {
@@ -118,10 +109,10 @@ class Caller {
     std::vector<double> own;
     for (int block = 0; block < blocks; ++block) {
       own.push_back(seconds_of(calls, [&] {
-        if (meets) meet();
+        if (meets) meet(MPI_COMM_WORLD);
         call();
       }));
-      if (meets) own.push_back(seconds_of(calls, meet));
+      if (meets) own.push_back(seconds_of(calls, [] { meet(MPI_COMM_WORLD); }));
     }
     const unsigned long long by_us = counters_.value("calls") - before;
     was_served_ = was_served_ || by_us > 0;
