@@ -22,6 +22,7 @@ NAME = "benchmark"
 
 # Of a full Ethernet frame (1514 bytes as the shaper counts) TCP without time stamps carries 1460.
 PAYLOAD = 1460 / 1514
+ROOTED = {"bcast", "reduce", "gather", "scatter"}  # where ranks would run ahead of each other in a row of calls
 
 
 @dataclass
@@ -185,8 +186,9 @@ def measure(contenders, collective, sizes, iterations, warmup=1, seconds=400, mo
 
 
 def bench(command, collective, size, calls, *options, warmup=5):
-    """What colltopo-bench, run by `command`, says of calls in a row, values checked: a list of results."""
+    """What colltopo-bench, run by `command`, says of calls in a row, or that begin together where there is a root; values checked: a list of results."""
     command = [*command, "colltopo-bench", "--collective", collective, "--bytes", str(size), "--iterations", str(calls)]
+    command += ["--together"] if collective in ROOTED else []
     return json.loads(ask([*command, "--warmup", str(warmup), *options, "--check", "--json"], timeout=400))["results"]
 
 
