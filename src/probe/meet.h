@@ -1,4 +1,4 @@
-// A barrier of messages of our own: a component's may be served by what is timed, and has ranks leave it in its own way.
+// A barrier of messages of our own: a component's may be served by what is timed, and has a way of its own to be left.
 #pragma once
 
 #include <mpi.h>
