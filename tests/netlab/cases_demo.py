@@ -1,4 +1,5 @@
 """Cases about scripts/demo: it shows what it promises, whoever runs it, and leaves nothing when it is ended on its way."""
+import atexit
 import json
 import os
 import shutil
@@ -11,7 +12,15 @@ from measures import wait_until
 from sandbox import TOP, Skip, as_nobody, assert_same, in_time, need_a_nobody, picture, processes
 
 DEMO = os.path.join(TOP, "scripts", "demo")
-FOLDER = "/tmp/netlab-demo"  # in the sandbox's own
+FOLDER = "/tmp/netlab-demo"
+
+
+def _empty_folder(mode=0o755):
+    """Where the sources are in /tmp, the sandbox has none of its own: cases find what was there before, and clean up."""
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    os.makedirs(FOLDER)
+    os.chmod(FOLDER, mode)
+    atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 
 
 def _start(folder, *options, **more):
@@ -42,7 +51,7 @@ def _shown(folder, **more):
 
 
 def demo():
-    os.makedirs(FOLDER)
+    _empty_folder()
     before = picture()
     _shown(FOLDER)
     after = picture()
@@ -52,9 +61,8 @@ def demo():
 
 def demo_as_nobody():
     """In a user namespace."""
-    os.makedirs(FOLDER)
-    os.chmod(FOLDER, 0o777)
     need_a_nobody(DEMO)
+    _empty_folder(0o777)
     _shown(FOLDER, preexec_fn=as_nobody)
 
 
@@ -62,9 +70,7 @@ def demo_ended_leaves_nothing():
     need_a_nobody(DEMO)
     before = picture()
     for number, user in ((signal.SIGKILL, None), (signal.SIGKILL, as_nobody), (signal.SIGTERM, None), (signal.SIGINT, None)):
-        shutil.rmtree(FOLDER, ignore_errors=True)  # what one user wrote, another cannot write again
-        os.makedirs(FOLDER)
-        os.chmod(FOLDER, 0o777)
+        _empty_folder(0o777)  # what one user wrote, another cannot write again
         running = _start(FOLDER, start_new_session=True, preexec_fn=user)
         wait_until(lambda: running.poll() is not None or len(processes("colltopo-fft3d --grid")) >= 16, "its first job runs")
         assert running.poll() is None, f"it ended before: {running.communicate()[0]}"
@@ -80,6 +86,7 @@ def demo_ended_leaves_nothing():
 
 def demo_without_namespaces():
     """The other demo takes its place and says why; a machine without namespaces is one whose unshare always fails."""
+    _empty_folder()
     os.makedirs(f"{FOLDER}/bin")
     with open(f"{FOLDER}/bin/unshare", "w", encoding="ascii") as file:
         file.write("#!/bin/sh\nexit 1\n")
