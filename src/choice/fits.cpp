@@ -44,6 +44,12 @@ Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model
     }
     if (!fitted.points.empty()) (row.algorithm == nullptr ? previous_ : rows_).push_back(std::move(fitted));
   }
+  for (const Fitted& fitted : rows_.empty() ? previous_ : rows_) last_ = std::max(last_, fitted.points.back().octave);
+}
+
+bool Fits::covers(const Fitted& row, double octave) const {
+  const double last = row.points.back().octave;
+  return octave <= last || last >= last_;
 }
 
 double Fits::factor(const Algorithm* algorithm, std::size_t bytes) const {
@@ -62,7 +68,9 @@ std::optional<double> Fits::factor_of_previous(std::string_view name, std::size_
 }
 
 double Fits::near_the_others(const Fitted& row, std::size_t bytes) const {
-  const double own = between(row.points, octave_of(bytes)), shared = common(bytes);
+  const double shared = common(bytes);
+  if (!covers(row, octave_of(bytes))) return shared;
+  const double own = between(row.points, octave_of(bytes));
   return std::clamp(own, shared / k_apart, shared * k_apart);
 }
 
@@ -70,7 +78,8 @@ double Fits::common(std::size_t bytes) const {
   std::vector<double> factors;
   const std::vector<Fitted>& rows = rows_.empty() ? previous_ : rows_;
   factors.reserve(rows.size());
-  for (const Fitted& row : rows) factors.push_back(between(row.points, octave_of(bytes)));
+  for (const Fitted& row : rows)
+    if (covers(row, octave_of(bytes))) factors.push_back(between(row.points, octave_of(bytes)));
   return median(std::move(factors));
 }
 

@@ -10,7 +10,7 @@ namespace colltopo {
 
 namespace {
 
-constexpr std::size_t k_ours = 2;  // the standing decision and one more, or the model's best two
+constexpr std::size_t k_ours = 4;  // the standing decision among them, and the model's best
 constexpr const char* k_previous = "fallback";
 constexpr std::size_t k_first_look = 64, k_last_look = 1024;  // calls between looks at the mean block
 constexpr std::size_t k_far_off = 4;                          // times the mean that was decided by
@@ -103,7 +103,7 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
       one.contestants.push_back({decision, std::move(text), stands});
   };
   if (standing.serves()) add(standing, true);
-  for (const Decision& decision : selector_.leading(request, k_ours))
+  for (const Decision& decision : selector_.worth_trying(request, k_ours))
     if (one.contestants.size() < k_ours) add(decision, false);
   if (request.fallback_allowed) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;

@@ -92,8 +92,9 @@ class Selector : SelectorState {
   /// Collective where it is the first call that a parameter or a rule sends to a file, or the first with a root that
   /// folders may have one for. The answer lives as long as the selector.
   const Decision& decide(const Request& request);
-  /// The model's first candidates of our own, best first, of different rows where it has such.
-  std::vector<Decision> leading(const Request& request, std::size_t most);
+  /// The model's first candidates of our own, best first, of different rows: two, and others that are predicted to take
+  /// little longer.
+  std::vector<Decision> worth_trying(const Request& request, std::size_t most);
   /// The class of calls that a request belongs to.
   static DecisionKey key_of(const Request& request);
   /// What a trial decided; what stood for the class is forgotten.

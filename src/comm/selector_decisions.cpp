@@ -28,8 +28,28 @@ bool may_try(const Settings& settings, const Request& request) {
          (!reduces(request.collective) || request.associative_bits || !settings.decisions.empty());
 }
 
+namespace {
+
+// Ranks meet before a call of a trial that counts, and are not quite together then. What takes so many meetings, a
+// message along a binomial tree each, is hardly longer or shorter for it.
+constexpr double k_meetings = 6;
+// Times the cheapest price: what is predicted to take longer is no contestant, unless there is no other beside the
+// cheapest. Prices are off by less but for one in ten.
+constexpr double k_close = 1.5;
+
+bool outlasts_meetings(Chooser& chooser, Request request) {
+  request.tried = true;
+  const double call = chooser.choose(request).seconds;
+  const Request message{Collective::bcast, 0, 1, true, true};
+  return call >= k_meetings * chooser.price(*algorithm_named("binomial"), {}, message).seconds;
+}
+
+}  // namespace
+
 bool is_tried(const Settings& settings, Chooser& chooser, const Request& request) {
-  return may_try(settings, request) && (!rooted(request.collective) || !chooser.has_measured(of_schedules(request)));
+  if (!may_try(settings, request)) return false;
+  const Request same = of_schedules(request);
+  return !rooted(same.collective) || !chooser.has_measured(same) || outlasts_meetings(chooser, same);
 }
 
 bool Selector::is_tried(const Request& request) { return colltopo::is_tried(settings_, *chooser_, request); }
@@ -40,11 +60,15 @@ Request for_model(const Settings& settings, Chooser& chooser, const Request& req
   return same;
 }
 
-std::vector<Decision> Selector::leading(const Request& request, std::size_t most) {
+std::vector<Decision> Selector::worth_trying(const Request& request, std::size_t most) {
   std::vector<Decision> all;
-  for (const Candidate& candidate : chooser_->leading(of_schedules(request), most))
-    if (serves(*candidate.algorithm, request.collective))
-      all.push_back({candidate.algorithm, nullptr, candidate.options, candidate.name});
+  double cheapest = 0;
+  for (const Candidate& candidate : chooser_->leading(of_schedules(request), most)) {
+    if (!serves(*candidate.algorithm, request.collective)) continue;
+    if (all.empty()) cheapest = candidate.seconds;
+    if (all.size() >= 2 && candidate.seconds > k_close * cheapest) break;
+    all.push_back({candidate.algorithm, nullptr, candidate.options, candidate.name});
+  }
   return all;
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t k_first_calls = 3;   // of a turn of the first stage, of which the first does not count
 constexpr std::size_t k_second_calls = 5;  // the same of the second stage
+constexpr std::size_t k_most_second = 3;   // contestants of the second stage, the best of the first
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
 constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
@@ -49,6 +50,13 @@ std::vector<long long> Trial::medians() const {
   return medians;
 }
 
+void Trial::keep_best(std::span<const long long> sums) {
+  if (left_.size() <= k_most_second) return;
+  std::ranges::stable_sort(left_, {}, [&](std::size_t c) { return sums[c]; });
+  left_.resize(k_most_second);
+  std::ranges::sort(left_);
+}
+
 void Trial::narrow(std::span<const long long> sums, int ranks) {
   for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
   const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
@@ -56,6 +64,7 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
     std::erase_if(left_, [&](std::size_t c) {
       return static_cast<double>(sums[c]) > k_far_behind * static_cast<double>(sums[best]);
     });
+    keep_best(sums);
     if (left_.size() > 1) return begin_stage(meets_ ? k_first_calls : k_second_calls, true);
   }
   winner_ = best;

@@ -43,6 +43,7 @@ class Trial {
 
  private:
   void begin_stage(std::size_t calls, bool forth_and_back);
+  void keep_best(std::span<const long long> sums);
 
   bool previous_is_last_, meets_;
   int stage_ = 0;

@@ -16,7 +16,6 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr double k_size_long_enough = 8e-3;  // s, of the calls of one size
 constexpr double k_block = 1e-4;  // s, of calls in a row: long against the clock and who leaves a barrier first
 constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
@@ -25,7 +24,7 @@ constexpr int k_calls_in_a_row = 5;
 constexpr double k_row = 1e-2;         // s, which longer rows are not worth
 constexpr double k_least_share = 0.1;  // of a meeting, below which a call after it cannot be told
 constexpr int k_first_calls = 2;
-constexpr int k_least_small_blocks = 7, k_least_large_blocks = 3, k_most_blocks = 15;  // of one size in a round
+constexpr int k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
 constexpr int k_most_rounds = 5;
 constexpr double k_share_of_small = 0.4;  // of the time, that the first round of small calls may take
@@ -186,24 +185,32 @@ int as_many(double all, double part, int least, int most) {
 
 enum class Half { small, large };  // of the sizes
 
+// How long the calls of one size go on in a round.
+struct Effort {
+  int small_blocks, large_blocks;  // at least
+  double long_enough;              // s
+};
+// The first goes over all contenders, however little time there is.
+constexpr Effort k_first_round{3, 2, 2e-3}, k_further_round{7, 3, 8e-3};
+
 // The calls of one contender, from round to round; its communicator lives as long.
 class Measured {
  public:
   Measured(const Contender& contender, const std::string& constants, const Counters& counters, Meetings& meetings)
       : contender_(contender), served_(contender, constants), counters_(counters), meetings_(meetings) {}
 
-  void measure_again(Half half) {
+  void measure_again(Half half, const Effort& effort) {
     const std::vector<std::size_t> sizes = sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD));
     const std::span<const std::size_t> all(sizes);
     const std::size_t small = sizes.size() / 2;
-    const int least_blocks = half == Half::small ? k_least_small_blocks : k_least_large_blocks;
+    const int least_blocks = half == Half::small ? effort.small_blocks : effort.large_blocks;
     for (const std::size_t bytes : half == Half::small ? all.first(small) : all.subspan(small)) {
       Caller caller(served_.get(), counters_, meetings_, contender_.collective, bytes);
       double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
       if (rooted(contender_.collective)) one += 2 * meetings_.median();
       const int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row);
       const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
-      const int blocks = as_many(k_size_long_enough, calls * one, least_blocks, k_most_blocks);
+      const int blocks = as_many(effort.long_enough, calls * one, least_blocks, k_most_blocks);
       const std::vector<double> some = caller.seconds(blocks, calls);
       if (!caller.was_always(contender_.algorithm != k_previous)) break;
       std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
@@ -239,23 +246,30 @@ double seconds_since(double start) {
 
 }  // namespace
 
-std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
-                                            double seconds) {
+std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, std::size_t likely,
+                                            const std::string& constants, double seconds) {
   const Counters counters;
   Meetings meetings;
   std::deque<Measured> all;
   const double start = MPI_Wtime();
-  // In turn: for a while all calls may be slow. Who begins has large calls too before all small ones are measured.
-  const auto go_round = [&](std::size_t most, Half half, double until) {
-    for (std::size_t i = 0; i < most && seconds_since(start) <= until; ++i) {
-      if (i == all.size()) all.emplace_back(contenders[i], constants, counters, meetings);
-      all[i].measure_again(half);
-    }
+  const auto is_time = [&](double until) { return seconds_since(start) <= until; };
+  const auto begin_next = [&]() -> Measured& {
+    return all.emplace_back(contenders[all.size()], constants, counters, meetings);
   };
-  for (int round = 0; round < k_most_rounds; ++round) {
-    go_round(contenders.size(), Half::small, round == 0 ? k_share_of_small * seconds : seconds);
-    go_round(all.size(), Half::large, seconds);
+  // Who begins has large calls too before all small ones are measured; what is less likely comes after that.
+  while (all.size() < likely && is_time(k_share_of_small * seconds))
+    begin_next().measure_again(Half::small, k_first_round);
+  for (Measured& one : all)
+    if (is_time(seconds)) one.measure_again(Half::large, k_first_round);
+  while (all.size() < contenders.size() && is_time(seconds)) {
+    Measured& one = begin_next();
+    for (const Half half : {Half::small, Half::large}) one.measure_again(half, k_first_round);
   }
+  // In turn: for a while all calls may be slow.
+  for (int round = 1; round < k_most_rounds; ++round)
+    for (const Half half : {Half::small, Half::large})
+      for (Measured& one : all)
+        if (is_time(seconds)) one.measure_again(half, k_further_round);
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {
     ConstantsRecord::Times times = one.times();

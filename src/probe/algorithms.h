@@ -9,10 +9,10 @@
 
 namespace colltopo::probe {
 
-/// Collective, the contenders equal on all ranks: each is made to serve calls of a communicator of its own, at sizes_of
-/// its collective, with the constants of this file. What the component has not served is left out, and so is what
-/// `seconds` are not enough for.
-std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
-                                            double seconds);
+/// Collective, the contenders equal on all ranks, the first `likely` of them before the others: each is made to serve
+/// calls of a communicator of its own, at sizes_of its collective, with the constants of this file. What the component
+/// has not served is left out, and so is what `seconds` are not enough for.
+std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, std::size_t likely,
+                                            const std::string& constants, double seconds);
 
 }  // namespace colltopo::probe

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <set>
 #include <sstream>
 
@@ -16,8 +17,9 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr std::size_t k_most = 4;  // algorithms of a collective
-constexpr int k_parts = 5;         // that sizes divide the octaves into
+constexpr std::size_t k_likely = 4, k_most = 8;  // algorithms of a collective
+constexpr double k_worth = 2;                    // times the cheapest: dearer ones are not worth their time
+constexpr int k_parts = 7;                       // that sizes divide the octaves into
 constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{256} << 10, k_together = std::size_t{1} << 20;
 
 Settings settings_of_environment() {
@@ -47,6 +49,44 @@ Machine machine_of(const Places& places, Settings settings, const std::string& c
   const LinkConstants links = settings.topology.empty() ? LinkConstants{} : machine_links(settings.topology);
   return machine_with(settings, line, links, nullptr);
 }
+
+/// Of every collective and size, best first.
+class Leading {
+ public:
+  Leading(Chooser& chooser, Rank ranks) {
+    for (int i = 0; i < k_collectives; ++i) {
+      Request request;
+      request.collective = static_cast<Collective>(i);
+      for (const std::size_t bytes : telling_first(sizes_of(request.collective, ranks))) {
+        request.bytes = bytes;
+        leading_[static_cast<std::size_t>(i)].push_back(chooser.leading(request, k_most));
+      }
+    }
+  }
+
+  // What comes `place`th at some size and is not known yet, as long as fewer than `most` are.
+  void add(std::size_t place, std::size_t most, double worth, std::vector<Contender>& all) {
+    for (int i = 0; i < k_collectives; ++i) {
+      auto& known = known_[static_cast<std::size_t>(i)];
+      for (const std::vector<Candidate>& here : leading_[static_cast<std::size_t>(i)]) {
+        if (known.size() == most || here.size() <= place || here[place].seconds > worth * here[0].seconds) continue;
+        if (!known.insert(here[place].algorithm).second) continue;
+        all.push_back({static_cast<Collective>(i), std::string(here[place].algorithm->name), ""});
+      }
+    }
+  }
+
+ private:
+  // Those in the middle, where most algorithms are near each other, before the least and the largest.
+  static std::vector<std::size_t> telling_first(const std::vector<std::size_t>& sizes) {
+    std::vector<std::size_t> all;
+    for (const std::size_t i : {3, 6, 0, 7, 4, 1, 5, 2}) all.push_back(sizes[i]);
+    return all;
+  }
+
+  std::array<std::vector<std::vector<Candidate>>, k_collectives> leading_;  // [collective][size][place]
+  std::array<std::set<const Algorithm*>, k_collectives> known_;
+};
 
 // "alltoall=tuned", as far as colltopo has the collective.
 std::vector<Contender> previous_ones(const std::string& previous) {
@@ -81,22 +121,13 @@ Contenders contenders(const Places& places, const std::string& constants, const 
                   settings.values);
   Contenders all;
   all.by_lanes = settings.own_lanes;
-  std::array<std::set<const Algorithm*>, k_collectives> known;
-  for (std::size_t place = 0; place < k_most; ++place) {
-    for (int i = 0; i < k_collectives; ++i) {
-      Request request;
-      request.collective = static_cast<Collective>(i);
-      const std::vector<std::size_t> sizes = sizes_of(request.collective, places.ranks);
-      for (const std::size_t bytes : {sizes[2], sizes[4], sizes[0], sizes[5], sizes[3], sizes[1]}) {
-        request.bytes = bytes;
-        const std::vector<Candidate> leading = chooser.leading(request, place + 1);
-        auto& met = known[static_cast<std::size_t>(i)];
-        if (met.size() == k_most || leading.size() <= place || !met.insert(leading[place].algorithm).second) continue;
-        all.list.push_back({request.collective, std::string(leading[place].algorithm->name), ""});
-      }
-    }
+  Leading leading(chooser, places.ranks);
+  for (std::size_t place = 0; place < k_likely; ++place) {
+    leading.add(place, k_likely, std::numeric_limits<double>::infinity(), all.list);
     if (place == 0) std::ranges::copy(previous_ones(previous), std::back_inserter(all.list));
   }
+  all.likely = all.list.size();
+  for (std::size_t place = 0; place < k_most; ++place) leading.add(place, k_most, k_worth, all.list);
   return all;
 }
 

@@ -88,6 +88,7 @@ class ScratchRecord {
 // Adds the times of what the model finds best with the record's constants. `why`: what kept it from that.
 void measure_algorithms(const probe::Places& places, double seconds, ConstantsRecord& record, std::string& why) {
   std::string text;
+  int likely = 0;
   std::optional<ScratchRecord> scratch;
   if (places.rank == 0 && places.ranks > 1) {
     try {
@@ -95,6 +96,7 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
       scratch.emplace(record);
       const probe::Contenders all = probe::contenders(places, scratch->path(), parameter_text("coll_topo_previous"));
       record.by_lanes = all.by_lanes;
+      likely = static_cast<int>(all.likely);
       for (const probe::Contender& one : all.list)
         text += fmt::format("{} {} {}\n", name(one.collective), one.algorithm, one.component);
     } catch (const std::exception& error) {
@@ -103,6 +105,7 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
     }
   }
   std::istringstream lines(told_by_rank_0(text));
+  MPI_Bcast(&likely, 1, MPI_INT, 0, MPI_COMM_WORLD);
   const std::string constants = told_by_rank_0(scratch ? scratch->path() : "");
   std::vector<probe::Contender> all;
   for (std::string line; std::getline(lines, line);) {
@@ -111,7 +114,7 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
     words >> collective >> algorithm >> component;
     all.push_back({*collective_named(collective), algorithm, component});
   }
-  record.times = probe::measure(all, constants, seconds);
+  record.times = probe::measure(all, static_cast<std::size_t>(likely), constants, seconds);
   record.places = places_of(places.node_of);
   if (record.times.empty() && why.empty() && !all.empty())
     why = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";

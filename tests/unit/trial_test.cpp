@@ -54,6 +54,16 @@ TEST(Trial, the_fastest_wins_and_who_is_far_behind_is_out_early) {
   EXPECT_NEAR(trial.seconds(2, 16), 40e-6, 1e-8);
 }
 
+TEST(Trial, three_at_most_are_in_the_second_stage) {
+  Trial trial(5, true);
+  const std::vector<int> turns = played(trial, {14e-6, 10e-6, 13e-6, 12e-6, 11e-6}, 16);
+  EXPECT_EQ(turns, (std::vector<int>{3, 13, 3, 13, 13}));
+  EXPECT_EQ(trial.winner(), 1u);
+  Trial without(5, true);
+  EXPECT_EQ(played(without, {14e-6, 13e-6, 10e-6, 11e-6, 15e-6}, 16)[4], 3) << "fourth though it is the previous one";
+  EXPECT_EQ(without.winner(), 2u);
+}
+
 TEST(Trial, the_previous_implementation_keeps_what_is_not_clearly_beaten) {
   Trial close(2, true);
   played(close, {9.7e-6, 10e-6});
@@ -401,15 +411,15 @@ bool root_runs_ahead(std::size_t first, std::size_t bytes, std::chrono::millisec
 
 TEST_F(Guarded, a_root_waits_before_counted_calls_and_no_others) {
   using std::chrono_literals::operator""ms;
-  // Eight calls by the model, three of each of ours, three of the previous implementation, of which the first does not
-  // count.
+  // Eight calls by the model, then turns of three calls of which the first does not count: ours, the previous one's
+  // last.
   constexpr std::size_t k_counted = 15, k_by_model = 2;
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{4} << 20})
     EXPECT_FALSE(root_runs_ahead(k_counted, bytes, 50ms));
   EXPECT_TRUE(root_runs_ahead(k_by_model, 8, 20000ms));
 }
 
-TEST(Trials, calls_with_a_root_that_were_measured_are_not_tried) {
+TEST(Trials, short_calls_with_a_root_that_were_measured_are_not_tried) {
   std::vector<MeasuredRow> rows;
   for (const Collective collective : {Collective::bcast, Collective::alltoall}) {
     rows.push_back({collective, nullptr, {{8, 1e-6}}, "tuned"});
@@ -423,6 +433,10 @@ TEST(Trials, calls_with_a_root_that_were_measured_are_not_tried) {
   EXPECT_TRUE(is_tried(settings, plain, request));
   EXPECT_FALSE(is_tried(settings, measured, request));
   EXPECT_FALSE(for_model(settings, measured, request).tried) << "so more of a lead is asked";
+  request.bytes = 1 << 20;
+  EXPECT_TRUE(is_tried(settings, measured, request)) << "it takes many times as long as a message to everyone";
+  EXPECT_TRUE(for_model(settings, measured, request).tried);
+  request.bytes = 64;
   request.collective = Collective::alltoall;
   EXPECT_TRUE(is_tried(settings, measured, request));
   settings.choosing = Choosing::model;
