@@ -44,12 +44,15 @@ Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model
     }
     if (!fitted.points.empty()) (row.algorithm == nullptr ? previous_ : rows_).push_back(std::move(fitted));
   }
-  for (const Fitted& fitted : rows_.empty() ? previous_ : rows_) last_ = std::max(last_, fitted.points.back().octave);
+  for (const Fitted& fitted : rows_.empty() ? previous_ : rows_) {
+    first_ = std::min(first_, fitted.points.front().octave);
+    last_ = std::max(last_, fitted.points.back().octave);
+  }
 }
 
 bool Fits::covers(const Fitted& row, double octave) const {
-  const double last = row.points.back().octave;
-  return octave <= last || last >= last_;
+  const double first = row.points.front().octave, last = row.points.back().octave;
+  return (octave >= first || first <= first_) && (octave <= last || last >= last_);
 }
 
 double Fits::factor(const Algorithm* algorithm, std::size_t bytes) const {

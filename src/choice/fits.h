@@ -2,12 +2,13 @@
 //
 // At a size that was measured the factor is measured over predicted, between two of them what lies between: messages
 // that pass at once, are sent before their receive is known or fill a network change it step by step. Beyond the last
-// it slowly goes back to 1; where others were measured at larger sizes, theirs count. A size that is left out in turn
+// it slowly goes back to 1; where only others were measured, theirs count. A size that is left out in turn
 // says how far fitted prices are off. Nothing but +, -, * and
 // /: ranks on processors of several kinds must come to the same bits.
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -49,12 +50,12 @@ class Fits {
     std::vector<Point> points;
   };
   static double between(std::span<const Point> points, double octave);
-  /// Whether a row knows of calls as large: it was measured as far as any, or up to there.
+  /// Whether a row knows of such calls: it was measured at smaller and larger ones, or as far as any.
   bool covers(const Fitted& row, double octave) const;
   double near_the_others(const Fitted& row, std::size_t bytes) const;
 
   std::vector<Fitted> rows_, previous_;
-  double last_ = 0;  // octave, of all that were measured
+  double first_ = std::numeric_limits<double>::infinity(), last_ = 0;  // octaves, of all that were measured
   std::vector<double> errors_;
 };
 

@@ -11,6 +11,8 @@ constexpr std::size_t k_first_calls = 3;   // of a turn of the first stage, of w
 constexpr std::size_t k_second_calls = 5;  // the same of the second stage
 constexpr std::size_t k_most_second = 3;   // contestants of the second stage, the best of the first
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
+constexpr double k_behind = 1.15;          // times the best of the second stage: out
+constexpr int k_stages = 3;                // in the last, those that are left go on as in the second
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
 constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
 
@@ -29,7 +31,8 @@ Trial::Trial(std::size_t contestants, bool previous_is_last, bool meets)
 void Trial::begin_stage(std::size_t calls, bool forth_and_back) {
   turns_.clear();
   place_ = 0;
-  for (auto& times : times_) times.clear();
+  if (stage_ < k_stages - 1)
+    for (auto& times : times_) times.clear();
   std::vector<std::size_t> order = left_;
   if (forth_and_back) order.insert(order.end(), left_.rbegin(), left_.rend());
   for (const std::size_t contestant : order)
@@ -60,20 +63,18 @@ void Trial::keep_best(std::span<const long long> sums) {
 void Trial::narrow(std::span<const long long> sums, int ranks) {
   for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
   const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
-  if (stage_++ == 0) {
-    std::erase_if(left_, [&](std::size_t c) {
-      return static_cast<double>(sums[c]) > k_far_behind * static_cast<double>(sums[best]);
-    });
+  const double most = (stage_ == 0 ? k_far_behind : k_behind) * static_cast<double>(sums[best]);
+  if (++stage_ < k_stages) {
+    std::erase_if(left_, [&](std::size_t c) { return static_cast<double>(sums[c]) > most; });
     keep_best(sums);
     if (left_.size() > 1) return begin_stage(meets_ ? k_first_calls : k_second_calls, true);
   }
   winner_ = best;
   const std::size_t previous = sums_.size() - 1;
-  const bool previous_is_in = previous_is_last_ && left_.back() == previous;
-  const auto of_previous = static_cast<double>(sums[previous]);
-  if (previous_is_in &&
-      static_cast<double>(sums[best]) > std::min(k_margin * of_previous, of_previous - k_resolution_ns * ranks))
-    winner_ = previous;
+  const bool previous_is_in = left_.back() == previous;
+  const auto of_best = static_cast<double>(sums[best]), of_previous = static_cast<double>(sums_[previous]);
+  const bool is_clear = of_best <= of_previous - k_resolution_ns * ranks;
+  if (previous_is_last_ && !(is_clear && (!previous_is_in || of_best <= k_margin * of_previous))) winner_ = previous;
   turns_.clear();
   place_ = 0;
 }

@@ -2,8 +2,9 @@
 //
 // Nothing here is communicated. Turns follow from the number of calls alone, so all ranks are at the same one; when
 // must_agree(), they add up their times and narrow() the field. First every contestant has a few calls, and who is far
-// behind is out; then those that are left have more of them, forth and back, so that what drifts meets all alike. The
-// first call of a turn is not counted: it makes a plan, and ends what the turn before it left under way.
+// behind is out; then those that are left have more of them, forth and back, so that what drifts meets all alike; and
+// once more those that are close. The first call of a turn is not counted: it makes a plan, and ends what the turn
+// before it left under way.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +30,8 @@ class Trial {
   void advance() { ++place_; }
   void add(std::size_t contestant, double seconds);
 
-  /// This rank's median of each contestant in this stage, in nanoseconds; k_no_time for one without any.
+  /// This rank's median of each contestant in this stage, the last with the one before it, in nanoseconds; k_no_time
+  /// for one without any.
   std::vector<long long> medians() const;
   /// With the sums of all `ranks`' medians, equal everywhere.
   void narrow(std::span<const long long> sums, int ranks);

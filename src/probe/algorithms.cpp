@@ -191,7 +191,7 @@ struct Effort {
   double long_enough;              // s
 };
 // The first goes over all contenders, however little time there is.
-constexpr Effort k_first_round{3, 2, 2e-3}, k_further_round{7, 3, 8e-3};
+constexpr Effort k_first_round{3, 2, 2e-3}, k_further_round{7, 3, 2.5e-2};
 
 // The calls of one contender, from round to round; its communicator lives as long.
 class Measured {
@@ -200,14 +200,19 @@ class Measured {
       : contender_(contender), served_(contender, constants), counters_(counters), meetings_(meetings) {}
 
   void measure_again(Half half, const Effort& effort) {
-    const std::vector<std::size_t> sizes = sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD));
-    const std::span<const std::size_t> all(sizes);
-    const std::size_t small = sizes.size() / 2;
+    const std::vector<std::size_t> every = sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD));
+    const auto first_large = std::ranges::lower_bound(contender_.sizes, every[every.size() / 2]);
+    const std::span<const std::size_t> all(contender_.sizes);
+    const auto small = static_cast<std::size_t>(first_large - contender_.sizes.begin());
     const int least_blocks = half == Half::small ? effort.small_blocks : effort.large_blocks;
     for (const std::size_t bytes : half == Half::small ? all.first(small) : all.subspan(small)) {
       Caller caller(served_.get(), counters_, meetings_, contender_.collective, bytes);
-      double one = caller.seconds(k_first_calls, 1).back();  // after connections and plans
-      if (rooted(contender_.collective)) one += 2 * meetings_.median();
+      const double second = caller.seconds(k_first_calls, 1).back();  // after connections and plans
+      const double one = second + (rooted(contender_.collective) ? 2 * meetings_.median() : 0);
+      if (one > k_row && seconds_[bytes].empty() && caller.was_always(contender_.algorithm != k_previous)) {
+        seconds_[bytes].push_back(second);
+        continue;
+      }
       const int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row);
       const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
       const int blocks = as_many(effort.long_enough, calls * one, least_blocks, k_most_blocks);

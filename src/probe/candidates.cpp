@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <set>
 #include <sstream>
 
@@ -57,21 +56,25 @@ class Leading {
     for (int i = 0; i < k_collectives; ++i) {
       Request request;
       request.collective = static_cast<Collective>(i);
-      for (const std::size_t bytes : telling_first(sizes_of(request.collective, ranks))) {
+      sizes_[static_cast<std::size_t>(i)] = telling_first(sizes_of(request.collective, ranks));
+      for (const std::size_t bytes : sizes_[static_cast<std::size_t>(i)]) {
         request.bytes = bytes;
         leading_[static_cast<std::size_t>(i)].push_back(chooser.leading(request, k_most));
       }
     }
   }
 
-  // What comes `place`th at some size and is not known yet, as long as fewer than `most` are.
-  void add(std::size_t place, std::size_t most, double worth, std::vector<Contender>& all) {
+  // What comes `place`th at some size and is not known yet, as long as fewer than `most` are, with the sizes at which
+  // it may be worth something.
+  void add(std::size_t place, std::size_t most, std::vector<Contender>& all) {
     for (int i = 0; i < k_collectives; ++i) {
       auto& known = known_[static_cast<std::size_t>(i)];
       for (const std::vector<Candidate>& here : leading_[static_cast<std::size_t>(i)]) {
-        if (known.size() == most || here.size() <= place || here[place].seconds > worth * here[0].seconds) continue;
+        if (known.size() == most || here.size() <= place || here[place].seconds > k_worth * here[0].seconds) continue;
         if (!known.insert(here[place].algorithm).second) continue;
-        all.push_back({static_cast<Collective>(i), std::string(here[place].algorithm->name), ""});
+        const auto collective = static_cast<Collective>(i);
+        all.push_back(
+            {collective, std::string(here[place].algorithm->name), "", sizes(collective, *here[place].algorithm)});
       }
     }
   }
@@ -84,18 +87,32 @@ class Leading {
     return all;
   }
 
+  // Those at which it is priced below k_worth times the least, ascending.
+  std::vector<std::size_t> sizes(Collective collective, const Algorithm& algorithm) const {
+    std::vector<std::size_t> all;
+    const auto of = static_cast<std::size_t>(collective);
+    for (std::size_t i = 0; i < sizes_[of].size(); ++i) {
+      const std::vector<Candidate>& here = leading_[of][i];
+      const auto found = std::ranges::find(here, &algorithm, &Candidate::algorithm);
+      if (found != here.end() && found->seconds <= k_worth * here[0].seconds) all.push_back(sizes_[of][i]);
+    }
+    std::ranges::sort(all);
+    return all;
+  }
+
+  std::array<std::vector<std::size_t>, k_collectives> sizes_;               // [collective][size]
   std::array<std::vector<std::vector<Candidate>>, k_collectives> leading_;  // [collective][size][place]
   std::array<std::set<const Algorithm*>, k_collectives> known_;
 };
 
 // "alltoall=tuned", as far as colltopo has the collective.
-std::vector<Contender> previous_ones(const std::string& previous) {
+std::vector<Contender> previous_ones(const std::string& previous, Rank ranks) {
   std::vector<Contender> all;
   std::istringstream words(previous);
   for (std::string word; words >> word;) {
     const std::size_t equals = std::min(word.find('='), word.size() - 1);
     const auto collective = collective_named(std::string_view(word).substr(0, equals));
-    if (collective) all.push_back({*collective, k_previous, word.substr(equals + 1)});
+    if (collective) all.push_back({*collective, k_previous, word.substr(equals + 1), sizes_of(*collective, ranks)});
   }
   return all;
 }
@@ -123,11 +140,11 @@ Contenders contenders(const Places& places, const std::string& constants, const 
   all.by_lanes = settings.own_lanes;
   Leading leading(chooser, places.ranks);
   for (std::size_t place = 0; place < k_likely; ++place) {
-    leading.add(place, k_likely, std::numeric_limits<double>::infinity(), all.list);
-    if (place == 0) std::ranges::copy(previous_ones(previous), std::back_inserter(all.list));
+    leading.add(place, k_likely, all.list);
+    if (place == 0) std::ranges::copy(previous_ones(previous, places.ranks), std::back_inserter(all.list));
   }
   all.likely = all.list.size();
-  for (std::size_t place = 0; place < k_most; ++place) leading.add(place, k_most, k_worth, all.list);
+  for (std::size_t place = 0; place < k_most; ++place) leading.add(place, k_most, all.list);
   return all;
 }
 

@@ -98,7 +98,8 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
       record.by_lanes = all.by_lanes;
       likely = static_cast<int>(all.likely);
       for (const probe::Contender& one : all.list)
-        text += fmt::format("{} {} {}\n", name(one.collective), one.algorithm, one.component);
+        text += fmt::format("{} {} {} {}\n", name(one.collective), one.algorithm,
+                            one.component.empty() ? "-" : one.component, fmt::join(one.sizes, " "));
     } catch (const std::exception& error) {
       text.clear();
       why = error.what();
@@ -112,7 +113,8 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
     std::istringstream words(line);
     std::string collective, algorithm, component;
     words >> collective >> algorithm >> component;
-    all.push_back({*collective_named(collective), algorithm, component});
+    all.push_back({*collective_named(collective), algorithm, component == "-" ? "" : component, {}});
+    for (std::size_t bytes = 0; words >> bytes;) all.back().sizes.push_back(bytes);
   }
   record.times = probe::measure(all, static_cast<std::size_t>(likely), constants, seconds);
   record.places = places_of(places.node_of);
