@@ -25,7 +25,7 @@ namespace {
 constexpr double k_any_seconds = std::numeric_limits<double>::infinity();
 constexpr double k_lead = 0.95;
 constexpr double k_lead_untried = 0.75;
-constexpr double k_lead_measured = 0.85;  // untried, but both fitted to their own times
+constexpr double k_lead_measured = 0.90;  // untried, but both fitted to their own times
 
 // What a decision depends on besides the chooser.
 struct Key {

@@ -83,7 +83,7 @@ class Leading {
   // Those in the middle, where most algorithms are near each other, before the least and the largest.
   static std::vector<std::size_t> telling_first(const std::vector<std::size_t>& sizes) {
     std::vector<std::size_t> all;
-    for (const std::size_t i : {3, 6, 0, 7, 4, 1, 5, 2}) all.push_back(sizes[i]);
+    for (const std::size_t i : {3u, 6u, 0u, 7u, 4u, 1u, 5u, 2u}) all.push_back(sizes[i]);
     return all;
   }
 
