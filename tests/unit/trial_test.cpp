@@ -226,6 +226,19 @@ TEST_F(Guarded, a_fast_previous_implementation_keeps_the_calls) {
   EXPECT_THAT(ranks.said, Contains(HasSubstr("fallback (measured: ")));
 }
 
+TEST_F(Guarded, all_that_are_predicted_to_be_close_take_part) {
+  const auto takes_part = [](const char* algorithm) {
+    return Contains(testing::ContainsRegex(std::string("alltoall of 8 to 9 .*measured: .*") + algorithm + "[ :]"));
+  };
+  // In this order: 18, 25 and 27 us; then linear 9, tra 18 and pairwise 27.
+  Ranks close(k_ranks), apart(k_ranks);
+  calls(close, 100, 0, {{"latency_node", "9us"}, {"message_overhead", "8us"}, {"verbose", "1"}}, 20000us);
+  for (const char* algorithm : {"tra", "linear", "pairwise"}) EXPECT_THAT(close.said, takes_part(algorithm));
+  calls(apart, 100, 0, {{"latency_node", "9us"}, {"verbose", "1"}}, 20000us);
+  for (const char* algorithm : {"tra", "linear"}) EXPECT_THAT(apart.said, takes_part(algorithm));
+  EXPECT_THAT(apart.said, Not(takes_part("pairwise")));
+}
+
 TEST_F(Guarded, few_calls_and_choice_by_model_try_nothing) {
   const unsigned long long before = [] {
     std::size_t i = 0;
