@@ -2,9 +2,8 @@
 //
 // At a size that was measured the factor is measured over predicted, between two of them what lies between: messages
 // that pass at once, are sent before their receive is known or fill a network change it step by step. Beyond the last
-// it slowly goes back to 1; where only others were measured, theirs count. A size that is left out in turn
-// says how far fitted prices are off. Nothing but +, -, * and
-// /: ranks on processors of several kinds must come to the same bits.
+// it slowly goes back to 1; where only others were measured, theirs count. A size that is left out in turn says how far
+// fitted prices are off. Nothing but +, -, * and /: ranks on processors of several kinds must come to the same bits.
 #pragma once
 
 #include <functional>

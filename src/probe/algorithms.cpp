@@ -209,7 +209,7 @@ class Measured {
       Caller caller(served_.get(), counters_, meetings_, contender_.collective, bytes);
       const double second = caller.seconds(k_first_calls, 1).back();  // after connections and plans
       const double one = second + (rooted(contender_.collective) ? 2 * meetings_.median() : 0);
-      if (one > k_row && seconds_[bytes].empty() && caller.was_always(contender_.algorithm != k_previous)) {
+      if (one > k_row && !seconds_.contains(bytes) && caller.was_always(contender_.algorithm != k_previous)) {
         seconds_[bytes].push_back(second);
         continue;
       }
