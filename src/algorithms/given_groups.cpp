@@ -17,6 +17,10 @@ std::string refusal_of_groups(const Shape& shape, const AlgorithmOptions& option
 
 bool is_one_level(const Groups& groups) { return groups.groups() == 1 || groups.largest() == 1; }
 
+bool given_one_level(const Shape& shape, const AlgorithmOptions& options) {
+  return is_one_level(*given_groups(shape, options));
+}
+
 std::string sizes_of_groups(const Groups& groups) {
   return groups.equal() ? fmt::format("group={}", groups.largest())
                         : fmt::format("groups={} up-to={}", groups.groups(), groups.largest());

@@ -15,6 +15,8 @@ std::shared_ptr<const Groups> given_groups(const Shape& shape, const AlgorithmOp
 std::string refusal_of_groups(const Shape& shape, const AlgorithmOptions& options);
 /// Whether all ranks share a group, or none do: of two levels one is left.
 bool is_one_level(const Groups& groups);
+/// The same of a row's given_groups(), for its `repeats`.
+bool given_one_level(const Shape& shape, const AlgorithmOptions& options);
 /// "group=4", or "groups=3 up-to=4" where they differ.
 std::string sizes_of_groups(const Groups& groups);
 /// The option of all rows that have groups.

@@ -188,10 +188,6 @@ Counted count_node_pairs(const Shape& shape, const AlgorithmOptions& options) {
           .shards_between = away};
 }
 
-bool is_linear(const Shape& shape, const AlgorithmOptions& options) {
-  return is_one_level(*given_groups(shape, options));
-}
-
 }  // namespace
 
 Algorithm node_pairs_algorithm() {
@@ -206,7 +202,7 @@ Algorithm node_pairs_algorithm() {
       .steps = node_pairs_steps,
       .describe = describe_node_pairs,
       .properties = properties_of_alltoall,
-      .repeats = is_linear,
+      .repeats = given_one_level,
       .counted = count_node_pairs,
       .aggregates = true,
   };

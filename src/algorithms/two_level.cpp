@@ -104,10 +104,6 @@ std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const Algor
   return all;
 }
 
-bool is_on_one_level(const Shape& shape, const AlgorithmOptions& options) {
-  return is_one_level(*given_groups(shape, options));
-}
-
 }  // namespace
 
 Algorithm two_level_algorithm() {
@@ -139,7 +135,7 @@ Algorithm two_level_algorithm() {
       .describe = description,
       .properties = properties,
       .variants = two_level_variants,
-      .repeats = is_on_one_level,
+      .repeats = given_one_level,
   };
 }
 
