@@ -5,14 +5,18 @@
 // way, so a receive has room for that and no rank asks another for sizes first. (Fan et al. exchange lengths in a
 // message of their own, and give every block room for the largest of all ranks.)
 //
-// What arrives stays where it arrived until it is passed on: there are no slots, whatever the program calls them.
+// What arrives stays where it arrived until it is passed on: there are no slots, whatever the program calls them. Where
+// room for all messages at once would be much (decision 30), messages of later steps take the memory of earlier ones,
+// and blocks that have still to go on move aside.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "colltopo/arena.h"
 #include "colltopo/layout.h"
 #include "colltopo/plan.h"
 #include "colltopo/transport.h"
@@ -22,11 +26,16 @@ namespace colltopo {
 /// A program made ready for any sizes. Const once made.
 class AggregationPlan {
  public:
-  /// `plan`: of an alltoall of one chunk per shard, that reduces nothing and is not in place.
-  AggregationPlan(std::shared_ptr<const Plan> plan, std::size_t limit);
+  using Length = std::uint32_t;  // of a block, as messages tell it
+
+  /// `plan`: of an alltoall of one chunk per shard, that reduces nothing and is not in place. `roomy_bytes`: up to
+  /// there a run has room for all of its messages, and nothing waits for memory.
+  AggregationPlan(std::shared_ptr<const Plan> plan, std::size_t limit,
+                  std::size_t roomy_bytes = Arena::k_most_idle_bytes);
 
   std::size_t limit() const { return limit_; }  // bytes
-  /// Memory that a run needs.
+  /// Memory that a run needs: room for every message of the program where that is little; else the larger of one
+  /// block with its length from each rank, and what waits to be passed on with the messages of one step.
   std::size_t arena_bytes() const { return arena_bytes_; }
   std::size_t messages() const { return messages_; }
   const Program& program() const { return plan_->program(); }
@@ -34,15 +43,38 @@ class AggregationPlan {
 
  private:
   friend class Aggregation;
+  static constexpr std::size_t k_sends = 0, k_receives = 1;
   struct Message {
-    std::size_t room = 0;  // bytes that it may have
-    std::size_t at = 0;    // in the arena
+    std::size_t room = 0;      // bytes that it may have
+    std::size_t at = 0;        // in the memory of its stage
+    std::uint32_t stage = 0;   // of its direction
+    std::uint32_t passed = 0;  // blocks of others that it takes from scratch, or leaves there
   };
+  /// The messages of one step and direction, side by side in memory.
+  struct Stage {
+    Step step = 0;
+    std::vector<std::uint32_t> ops;
+    std::size_t bytes = 0;
+    std::uint32_t keeps = 0;  // blocks that go on from here
+  };
+  struct Line {
+    std::vector<Stage> stages;
+    std::size_t begin = 0, capacity = 0;  // in the arena
+    std::size_t all() const;
+    std::size_t largest() const;
+  };
+
+  void add_message(std::uint32_t op);
+  bool passes_each_block_once();
+  std::size_t most_kept() const;
+  void divide_memory(std::size_t roomy_bytes);
   std::shared_ptr<const Plan> plan_;
   std::size_t limit_;
-  std::vector<Message> messages_of_;        // [op]
-  std::vector<std::uint32_t> first_ready_;  // ops that wait for nothing
-  std::vector<std::uint32_t> waits_;        // [op]
+  std::vector<Message> messages_of_;  // [op]
+  std::array<Line, 2> lines_;         // sends, receives
+  std::vector<std::uint32_t> waits_;  // [op] ops that come before it; a message waits for its memory, too
+  bool is_tight_ = false;             // whether memory of messages that are over is used again
+  std::size_t kept_ = 0;              // blocks for which there is room beside the messages
   std::size_t arena_bytes_ = 0, messages_ = 0;
 };
 
@@ -78,6 +110,20 @@ class Aggregation {
     Transport::Request request;
   };
 
+  /// Stages of one direction that have memory.
+  struct Open {
+    std::size_t first = 0, next = 0;  // stages
+    std::size_t end = 0;              // behind the last one
+    std::vector<std::size_t> at;      // [stage] in the memory of the direction
+    std::vector<std::size_t> left;    // [stage] messages that are not over
+  };
+
+  void open_stages() noexcept;
+  bool open_next(std::size_t direction) noexcept;
+  bool place(std::size_t direction, std::size_t bytes, std::size_t* at) const noexcept;
+  void make_way(const AggregationPlan::Stage& stage) noexcept;
+  void release(const Run& run) noexcept;
+  std::byte* memory_of(std::uint32_t op) const noexcept;
   void issue(std::uint32_t op) noexcept;
   void send(std::uint32_t op) noexcept;
   void arrived(std::uint32_t op) noexcept;
@@ -96,6 +142,10 @@ class Aggregation {
   std::byte* output_ = nullptr;
   UnevenShards shards_;
   std::vector<Block> slots_;          // [slot of the program's scratch]
+  std::array<Open, 2> open_;          // sends, receives
+  std::vector<std::byte*> free_;      // room for blocks beside the messages
+  std::size_t kept_ = 0;              // blocks that have come, or for which room was asked, and have not gone on
+  bool may_open_ = false;             // memory may have become free
   std::vector<std::uint32_t> waits_;  // [op] what it still waits for
   std::vector<std::uint32_t> ready_;  // receives before sends before copies, as they come
   std::vector<Active> actives_;

@@ -14,11 +14,13 @@ namespace colltopo {
 
 /// eager: a send completes when it starts. rendezvous: only when its receive has been posted.
 enum class Protocol : std::uint8_t { eager, rendezvous };
+/// Whether a message must be as long as its receive, or may be shorter.
+enum class Lengths : std::uint8_t { equal, shorter };
 
 /// The wires between P ranks. One Transport per rank; step() delivers one matched message chosen at random.
 class Loopback {
  public:
-  Loopback(Rank ranks, std::uint64_t seed, Protocol protocol);
+  Loopback(Rank ranks, std::uint64_t seed, Protocol protocol, Lengths lengths = Lengths::equal);
   ~Loopback();
 
   Transport& endpoint(Rank rank);

@@ -1,42 +1,13 @@
 #include "colltopo/aggregation.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 
-#include "colltopo/arena.h"
+#include "base/index.h"
 
 namespace colltopo {
 
-namespace {
-
-using Length = std::uint32_t;
-
-}  // namespace
-
-AggregationPlan::AggregationPlan(std::shared_ptr<const Plan> plan, std::size_t limit)
-    : plan_(std::move(plan)), limit_(limit), messages_of_(plan_->size()), waits_(plan_->size()) {
-  const Program& program = plan_->program();
-  assert(program.shape().collective == Collective::alltoall && program.shape().chunks == 1);
-  for (std::uint32_t i = 0; i < plan_->size(); ++i) {
-    const Op op = program.op(i);
-    waits_[i] = plan_->waits(i);
-    if (!is_message(op.action)) continue;
-    const bool sends = op.action == Action::send;
-    const auto blocks = static_cast<std::size_t>(chunks_in(sends ? op.source : op.target));
-    messages_of_[i] = {blocks * (limit + sizeof(Length)), arena_bytes_};
-    arena_bytes_ += Arena::aligned(messages_of_[i].room);
-    messages_ += sends ? 1 : 0;
-  }
-  for (std::uint32_t i = 0; i < plan_->size(); ++i)
-    if (const std::int32_t next = plan_->next_with_peer(i); next >= 0) ++waits_[static_cast<std::size_t>(next)];
-  for (std::uint32_t i = 0; i < waits_.size(); ++i)
-    if (waits_[i] == 0) first_ready_.push_back(i);
-}
-
-std::size_t AggregationPlan::memory_bytes() const {
-  return sizeof(*this) + messages_of_.capacity() * sizeof(Message) + (first_ready_.capacity() + waits_.capacity()) * 4;
-}
+using Length = AggregationPlan::Length;
 
 void Aggregation::start(const AggregationPlan& plan, Transport& transport, std::byte* arena, const std::byte* input,
                         std::byte* output, const UnevenShards& shards, int mismatch) {
@@ -57,7 +28,99 @@ void Aggregation::start(const AggregationPlan& plan, Transport& transport, std::
   sent_.assign(waits_.size(), 0);
   status_ = 0;
   gave_up_ = false;
-  for (const std::uint32_t op : plan.first_ready_) became_ready(op);
+  for (std::size_t direction = 0; direction < open_.size(); ++direction) {
+    const std::vector<AggregationPlan::Stage>& stages = plan.lines_[direction].stages;
+    Open& open = open_[direction];
+    open.first = open.next = open.end = 0;
+    open.at.resize(stages.size());
+    open.left.resize(stages.size());
+  }
+  kept_ = 0;
+  free_.clear();
+  const std::size_t beside =
+      plan.lines_[AggregationPlan::k_receives].begin + plan.lines_[AggregationPlan::k_receives].capacity;
+  for (std::size_t i = 0; i < plan.kept_; ++i) free_.push_back(arena + beside + i * plan.limit_);
+  open_stages();
+  for (std::uint32_t op = 0; op < waits_.size(); ++op)
+    if (plan.waits_[op] == 0) became_ready(op);
+}
+
+// A step's messages get memory all at once, in the order of steps. Whatever has memory waits for messages of its own
+// step and of earlier ones alone, at all ranks, so it is over some time; then there is room for the next step.
+void Aggregation::open_stages() noexcept {
+  may_open_ = false;
+  for (std::size_t direction = 0; direction < open_.size(); ++direction)
+    while (open_next(direction)) {
+    }
+}
+
+bool Aggregation::open_next(std::size_t direction) noexcept {
+  const std::vector<AggregationPlan::Stage>& stages = plan_->lines_[direction].stages;
+  Open& open = open_[direction];
+  if (open.next == stages.size()) return false;
+  const AggregationPlan::Stage& stage = stages[open.next];
+  if (plan_->is_tight_ && kept_ + stage.keeps > plan_->kept_) return false;
+  while (!place(direction, stage.bytes, &open.at[open.next])) {
+    if (open.left[open.first] > 0) return false;
+    make_way(stages[open.first++]);
+  }
+  if (plan_->is_tight_) kept_ += stage.keeps;
+  open.end = open.at[open.next] + stage.bytes;
+  open.left[open.next++] = stage.ops.size();
+  for (const std::uint32_t op : stage.ops)
+    if (--waits_[op] == 0) became_ready(op);
+  return true;
+}
+
+// A ring of stages, each in one piece.
+bool Aggregation::place(std::size_t direction, std::size_t bytes, std::size_t* at) const noexcept {
+  const Open& open = open_[direction];
+  const std::size_t capacity = plan_->lines_[direction].capacity;
+  const bool empty = open.first == open.next;
+  const std::size_t oldest = empty ? capacity : open.at[open.first];
+  const std::size_t end = empty ? 0 : open.end;
+  const bool around = !empty && end <= oldest;
+  if (end + bytes <= (around ? oldest : capacity)) return *at = end, true;
+  return *at = 0, !around && !empty && bytes <= oldest;
+}
+
+// Blocks that have come with these messages and not gone on leave their memory.
+void Aggregation::make_way(const AggregationPlan::Stage& stage) noexcept {
+  if (stage.keeps == 0) return;
+  for (const std::uint32_t op : stage.ops) {
+    const std::byte* const begin = memory_of(op);
+    const std::byte* const end = begin + plan_->messages_of_[op].room;
+    for (const Run& run : plan_->program().op(op).target) {
+      if (run.buffer != Buffer::scratch) continue;
+      for (Chunk chunk = 0; chunk < run.count; ++chunk) {
+        Block& kept = slots_[index(run.first + chunk)];
+        if (kept.bytes == 0 || kept.at < begin || kept.at >= end) continue;
+        std::memcpy(free_.back(), kept.at, kept.bytes);
+        kept.at = free_.back();
+        free_.pop_back();
+      }
+    }
+  }
+}
+
+// What has been sent on.
+void Aggregation::release(const Run& run) noexcept {
+  if (run.buffer != Buffer::scratch) return;
+  const AggregationPlan::Line& receives = plan_->lines_[AggregationPlan::k_receives];
+  std::byte* const beside = arena_ + receives.begin + receives.capacity;
+  std::byte* const end = beside + plan_->kept_ * plan_->limit_;
+  for (Chunk chunk = 0; chunk < run.count; ++chunk) {
+    Block& block = slots_[index(run.first + chunk)];
+    if (block.bytes > 0 && block.at >= beside && block.at < end) free_.push_back(beside + (block.at - beside));
+    block = {};
+  }
+}
+
+std::byte* Aggregation::memory_of(std::uint32_t op) const noexcept {
+  const std::size_t direction =
+      plan_->program().op(op).action == Action::send ? AggregationPlan::k_sends : AggregationPlan::k_receives;
+  const AggregationPlan::Message& message = plan_->messages_of_[op];
+  return arena_ + plan_->lines_[direction].begin + open_[direction].at[message.stage] + message.at;
 }
 
 // Ops that may start are few at a time: a search for the best of them costs less than queues.
@@ -82,6 +145,7 @@ bool Aggregation::progress() noexcept {
       arrived(op);
       if (status_ != 0) return true;
     }
+    if (may_open_) open_stages();
     if (ready_.empty()) return left_ == 0;
   }
 }
@@ -94,8 +158,8 @@ std::size_t Aggregation::expected(Chunk shard) const noexcept {
 }
 
 Aggregation::Block Aggregation::block(const Run& run, Chunk chunk) const noexcept {
-  if (run.buffer == Buffer::scratch) return slots_[static_cast<std::size_t>(run.first + chunk)];
-  const auto shard = static_cast<std::size_t>(run.first + chunk);
+  if (run.buffer == Buffer::scratch) return slots_[index(run.first + chunk)];
+  const auto shard = index(run.first + chunk);
   if (run.buffer == Buffer::output) return {output_ + shards_.output.at[shard], expected(run.first + chunk)};
   const std::size_t bytes = shards_.input.bytes[shard];
   return {input_ + shards_.input.at[shard], bytes <= plan_->limit_ ? bytes : 0};
@@ -104,7 +168,7 @@ Aggregation::Block Aggregation::block(const Run& run, Chunk chunk) const noexcep
 // A block that has come where it belongs, or has to go on.
 void Aggregation::keep(const Run& run, Chunk chunk, const Block& block) noexcept {
   if (run.buffer == Buffer::scratch) {
-    slots_[static_cast<std::size_t>(run.first + chunk)] = block;
+    slots_[index(run.first + chunk)] = block;
     return;
   }
   const Chunk shard = run.first + chunk;
@@ -123,9 +187,9 @@ void Aggregation::issue(std::uint32_t index) noexcept {
     copy(index);
     return completed(index);
   }
-  const AggregationPlan::Message& message = plan_->messages_of_[index];
   Transport::Request request = nullptr;
-  const int code = transport_->recv(arena_ + message.at, message.room, op.peer, op.lane, &request);
+  const std::size_t room = plan_->messages_of_[index].room;
+  const int code = transport_->recv(memory_of(index), room, op.peer, op.lane, &request);
   if (code != 0) return fail(code);
   started(index);
   if (request != nullptr) return actives_.push_back({index, request});
@@ -134,7 +198,7 @@ void Aggregation::issue(std::uint32_t index) noexcept {
 
 void Aggregation::send(std::uint32_t index) noexcept {
   const Op op = plan_->program().op(index);
-  std::byte* const message = arena_ + plan_->messages_of_[index].at;
+  std::byte* const message = memory_of(index);
   std::byte* length_at = message;
   std::byte* data = message + static_cast<std::size_t>(chunks_in(op.source)) * sizeof(Length);
   for (const Run& run : op.source) {
@@ -146,6 +210,11 @@ void Aggregation::send(std::uint32_t index) noexcept {
       if (sent.bytes > 0) std::memcpy(data, sent.at, sent.bytes);
       data += sent.bytes;
     }
+    if (plan_->is_tight_) release(run);
+  }
+  if (plan_->is_tight_) {
+    kept_ -= plan_->messages_of_[index].passed;
+    may_open_ = true;
   }
   const auto bytes = static_cast<std::size_t>(data - message);
   Transport::Request request = nullptr;
@@ -159,7 +228,7 @@ void Aggregation::send(std::uint32_t index) noexcept {
 void Aggregation::arrived(std::uint32_t index) noexcept {
   const Op op = plan_->program().op(index);
   if (op.action == Action::recv) {
-    const std::byte* length_at = arena_ + plan_->messages_of_[index].at;
+    const std::byte* length_at = memory_of(index);
     const std::byte* data = length_at + static_cast<std::size_t>(chunks_in(op.target)) * sizeof(Length);
     for (const Run& run : op.target) {
       for (Chunk chunk = 0; chunk < run.count; ++chunk) {
@@ -201,6 +270,11 @@ void Aggregation::started(std::uint32_t op) noexcept {
 void Aggregation::completed(std::uint32_t op) noexcept {
   if (status_ != 0) return;
   --left_;
+  if (const Action action = plan_->program().op(op).action; is_message(action)) {
+    const std::size_t direction = action == Action::send ? AggregationPlan::k_sends : AggregationPlan::k_receives;
+    --open_[direction].left[plan_->messages_of_[op].stage];
+    may_open_ = true;
+  }
   for (const std::uint32_t next : plan_->plan_->after_completion(op))
     if (--waits_[next] == 0) became_ready(next);
 }
@@ -215,12 +289,6 @@ void Aggregation::fail(int code) noexcept {
   actives_.clear();
   ready_.clear();
   left_ = 0;
-}
-
-std::size_t aggregation_limit(double message_s, double byte_s, double copied_byte_s, double hops) {
-  constexpr double k_least = 64, k_most = 8192;
-  const double added = (hops - 1) * byte_s + 2 * hops * copied_byte_s;  // s for a byte
-  return static_cast<std::size_t>(std::clamp(added > 0 ? message_s / added : k_most, k_least, k_most));
 }
 
 }  // namespace colltopo
