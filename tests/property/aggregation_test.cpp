@@ -73,7 +73,8 @@ std::vector<std::size_t> places(const std::vector<std::size_t>& bytes) {
   return at;
 }
 
-testing::AssertionResult runs_right(const Case& one, std::size_t limit, std::size_t roomy, Protocol protocol, unsigned seed) {
+testing::AssertionResult runs_right(const Case& one, std::size_t limit, std::size_t roomy, Protocol protocol,
+                                    unsigned seed) {
   std::mt19937 random(seed);
   const auto ranks = static_cast<std::size_t>(one.ranks);
   std::vector<std::vector<std::size_t>> bytes(ranks, std::vector<std::size_t>(ranks));
@@ -154,7 +155,8 @@ TEST(Aggregation, takes_about_a_block_of_every_rank_and_two_messages) {
   }
   EXPECT_LE(blocks_of({"tra", {{"radix", 32}}, 1024}, limit).memory, 1.05 * 1024);
   EXPECT_LE(blocks_of({"tra", {{"radix", 2}}, 1024}, limit).memory, 2 * 1024);
-  EXPECT_LE(blocks_of({"tra2", {{"group", 32}, {"intra-radix", 6}, {"inter-radix", 6}}, 1024}, limit).memory, 1.35 * 1024);
+  EXPECT_LE(blocks_of({"tra2", {{"group", 32}, {"intra-radix", 6}, {"inter-radix", 6}}, 1024}, limit).memory,
+            1.35 * 1024);
 }
 
 TEST(Aggregation, has_room_for_all_messages_where_that_is_little) {

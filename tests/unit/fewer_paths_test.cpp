@@ -48,6 +48,26 @@ TEST(FewerPaths, count_every_link_of_a_class) {
   EXPECT_EQ(with_fewer_paths(alike, two.routing, 0.5).paths(), 2U);
 }
 
+// One host in all the shares that its ways out and the other's ways in allow: a few carry the same.
+TEST(FewerPaths, trade_where_a_pair_is_most_of_the_traffic) {
+  const Topology graph = topology_of("bipartite:4:4");
+  Demand demand(8);
+  for (NodeId source = 0; source < 8; ++source)
+    for (NodeId target = 0; target < 8; ++target) demand.add(source, target, source == 7 && target == 0 ? 1000 : 1);
+  SynthesisOptions options;
+  options.gap = 0.01;
+  options.threads = 1;
+  options.demand = &demand;
+  const Synthesis made = routing_method_named("mcf")->make(graph, options);
+  EXPECT_EQ(routing_fault(graph, made.routing), "");
+  EXPECT_LE(made.bound.gap(), options.gap);
+  int paths = 0;
+  for (std::size_t path = 0; path < made.routing.paths(); ++path)
+    paths += made.routing.path(path).source == 7 && made.routing.path(path).target == 0 ? 1 : 0;
+  EXPECT_GE(paths, 4);
+  EXPECT_LE(paths, 5);
+}
+
 TEST(Mcf, leaves_nearly_all_pairs_a_single_path_within_a_percent) {
   const Topology graph = topology_of("kautz:200:4");
   SynthesisOptions options;

@@ -1,7 +1,12 @@
 // The lightest paths of all pairs, one after the other: each goes where its pair has a path with room for it.
+//
+// A pair that is much of what its source sends has little room anywhere: as many paths as there are ways out times ways
+// in, where a few of them could carry the same. Its paths also trade: one goes to a second, whose links are the fuller
+// for it, and as much of a third goes to a fourth, which empties them again.
 #include "synthesis/paths/fewer_paths.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace colltopo::synthesis {
 
@@ -41,7 +46,7 @@ class Merging {
   }
 
   /// Gives the whole share of a path to the heaviest other path of its pair that has room, if one has.
-  void give_up(std::size_t path) {
+  bool give_up(std::size_t path) {
     const PairRange pair = pair_of(routing_, path);
     std::vector<std::size_t> takers;
     for (std::size_t other = pair.first; other < pair.last; ++other)
@@ -57,10 +62,31 @@ class Merging {
         add(taker, load);
         weights_[taker] += weights_[path];
         weights_[path] = 0;
-        return;
+        return true;
       }
       add(path, load);
     }
+    return false;
+  }
+
+  /// Trades of a pair's paths until there are no more, or too many paths to look at.
+  void trade(PairRange pair) {
+    for (bool gone = true; gone;) {
+      std::vector<std::size_t> used;
+      for (std::size_t path = pair.first; path < pair.last; ++path)
+        if (weights_[path] > 0) used.push_back(path);
+      if (used.size() > k_most_traded) return;
+      std::ranges::stable_sort(used, {}, [&](std::size_t path) { return weights_[path]; });
+      gone = std::ranges::any_of(used, [&](std::size_t path) { return give_up(path) || trade_away(path, used); });
+    }
+  }
+  bool is_heavy(PairRange pair) const {
+    const WeightedPath here = routing_.path(pair.first);
+    const std::size_t source = source_of_[static_cast<std::size_t>(here.source)];
+    double all = 0;
+    for (NodeId target = 0; target < instance_.topology->hosts(); ++target)
+      if (target != here.source) all += instance_.demand(source, target);
+    return instance_.demand(source, here.target) * k_light_part > all;
   }
 
   Routing result() const {
@@ -72,6 +98,51 @@ class Merging {
   }
 
  private:
+  static constexpr std::size_t k_most_traded = 32;
+  static constexpr double k_light_part = 8;
+
+  /// The whole share of a path to `taker`, and as much of another path to a fourth.
+  bool trade_away(std::size_t path, const std::vector<std::size_t>& used) {
+    const WeightedPath here = routing_.path(path);
+    const double weight = weights_[path];
+    const double load = weight * instance_.demand(source_of_[static_cast<std::size_t>(here.source)], here.target);
+    for (auto taker = used.rbegin(); taker != used.rend(); ++taker) {
+      if (*taker == path) continue;
+      move(path, *taker, load);
+      for (const std::size_t giver : used) {
+        if (giver == path || giver == *taker || weights_[giver] < weight) continue;
+        const std::optional<std::size_t> last = taker_of(giver, load, path, *taker, used);
+        if (!last) continue;
+        weights_[path] = 0;
+        weights_[*taker] += weight;
+        weights_[giver] -= weight;
+        weights_[*last] += weight;
+        return true;
+      }
+      move(*taker, path, load);
+    }
+    return false;
+  }
+  /// Who may have it from `giver` so that `taker` has room for what it took from `path`; the load then lies there.
+  std::optional<std::size_t> taker_of(std::size_t giver, double load, std::size_t path, std::size_t taker,
+                                      const std::vector<std::size_t>& used) {
+    add(giver, -load);
+    if (is_within(taker)) {
+      for (auto last = used.rbegin(); last != used.rend(); ++last) {
+        if (*last == path || *last == giver || *last == taker) continue;
+        add(*last, load);
+        if (is_within(*last) && is_within(taker)) return *last;
+        add(*last, -load);
+      }
+    }
+    add(giver, load);
+    return std::nullopt;
+  }
+  void move(std::size_t from, std::size_t to, double load) {
+    add(from, -load);
+    add(to, load);
+  }
+
   std::size_t class_of(LinkId link) const {
     return static_cast<std::size_t>(instance_.link_class[static_cast<std::size_t>(link)]);
   }
@@ -81,11 +152,13 @@ class Merging {
   /// A path may cross several links of a class: the load is put there to see, and taken away again.
   bool fits(std::size_t path, double load) {
     add(path, load);
-    const auto links = routing_.path(path).links;
-    const bool within = std::all_of(links.begin(), links.end(),
-                                    [&](LinkId link) { return loads_[class_of(link)] <= limits_[class_of(link)]; });
+    const bool within = is_within(path);
     add(path, -load);
     return within;
+  }
+  bool is_within(std::size_t path) const {
+    return std::ranges::all_of(routing_.path(path).links,
+                               [&](LinkId link) { return loads_[class_of(link)] <= limits_[class_of(link)]; });
   }
 
   const FlowInstance& instance_;
@@ -111,6 +184,11 @@ Routing with_fewer_paths(const FlowInstance& instance, const Routing& routing, d
   });
   Merging merging(instance, routing, time);
   for (const Share& share : shares) merging.give_up(share.path);
+  for (std::size_t path = 0; instance.traffic != nullptr && path < routing.paths();) {
+    const PairRange pair = pair_of(routing, path);
+    if (pair.last > pair.first + 2 && merging.is_heavy(pair)) merging.trade(pair);
+    path = pair.last;
+  }
   return merging.result();
 }
 
