@@ -149,7 +149,7 @@ def picture():
                 namespaces.add(os.readlink(f"/proc/{pid}/ns/{kind}"))
             except OSError:
                 pass
-    temporary = _files("/tmp") if os.path.ismount("/tmp") else [name for name in os.listdir("/tmp") if "netlab" in name]
+    temporary = _files("/tmp") if os.path.ismount("/tmp") else [f"/tmp/{name}" for name in os.listdir("/tmp") if "netlab" in name]
     return {
         "processes": sorted(_processes().values()),
         "devices": devices + [line.split()[0] for line in links if line],
