@@ -146,6 +146,9 @@ class Chooser {
   bool has_measured(const Request& request);
   /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
   std::vector<Candidate> leading(const Request& request, std::size_t most);
+  /// Seconds by which the previous component takes longer than the first of leading(). Nothing: one of them is not
+  /// allowed or not known.
+  std::optional<double> lead_of_best(const Request& request);
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
   /// excluded if it is. One without variants is decided for all sizes, priced for this one.
   const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);

@@ -357,6 +357,15 @@ std::vector<Candidate> Chooser::leading(const Request& request, std::size_t most
   return all;
 }
 
+std::optional<double> Chooser::lead_of_best(const Request& request) {
+  const std::lock_guard lock(state_->mutex);
+  const std::size_t bytes = size_class_of(request.bytes).from;
+  const Candidate best = state_->cheapest(state_->variants(request.collective), request, bytes);
+  const std::optional<Candidate> previous = state_->fallback(request, bytes, k_any_seconds);
+  if (!previous || !best.excluded.empty()) return std::nullopt;
+  return previous->seconds - best.seconds;
+}
+
 const Choice& Chooser::choose(const Request& request) {
   const std::lock_guard lock(state_->mutex);
   const SizeClass sizes = size_class_of(request.bytes);

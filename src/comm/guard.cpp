@@ -53,7 +53,10 @@ const Decision* Guard::look(const Request& request, const Decision& standing, st
   now_.contestant = turn.contestant;
   now_.counts = turn.counts;
   now_.leaves = contestant.text == k_previous;
-  if (one.meets && turn.counts && !now_.begun) meet(request);
+  if (one.meets && turn.counts && !now_.begun) {
+    if (one.briefly) begins();
+    meet(request, one.briefly);
+  }
   return contestant.standing ? &standing : &contestant.decision;
 }
 
@@ -95,6 +98,8 @@ const Decision* Guard::look_by_mean(const Class& one, Request request, std::size
 // False: there is nothing to choose between.
 bool Guard::begin_trial(Class& one, const Request& request, const Decision& standing) {
   one.meets = rooted(request.collective);
+  one.briefly = selector_.trying(request) == Trying::briefly;
+  const std::size_t most = !one.briefly ? k_ours : request.fallback_allowed ? 1 : 2;
   const auto add = [&](const Decision& decision, bool stands) {
     std::string text = decision.file != nullptr ? k_by_schedules
                        : decision.serves()      ? text_of(*decision.algorithm, decision.options.values)
@@ -103,20 +108,23 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
       one.contestants.push_back({decision, std::move(text), stands});
   };
   if (standing.serves()) add(standing, true);
-  for (const Decision& decision : selector_.worth_trying(request, k_ours))
-    if (one.contestants.size() < k_ours) add(decision, false);
+  for (const Decision& decision : selector_.worth_trying(request, most))
+    if (one.contestants.size() < most) add(decision, false);
   if (request.fallback_allowed) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;
-  one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed, one.meets);
+  const TrialKind kind = one.briefly ? TrialKind::brief : one.meets ? TrialKind::together : TrialKind::as_they_come;
+  const bool expects = one.briefly && request.fallback_allowed && one.contestants[0].decision.file == nullptr;
+  const std::optional<double> lead = expects ? selector_.expected_lead(request) : std::nullopt;
+  one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed, kind, lead);
   return true;
 }
 
-// Who may run ahead waits for the others: a root that gives, or all the others of one that takes.
-void Guard::meet(const Request& request) const {
-  if (row(request.collective).input.holders == Holders::root)
-    agreement_.wait_at_root(request.root);
-  else
-    agreement_.wait_for_root(request.root);
+// Who may run ahead waits for the others: a root that gives, or all the others of one that takes. `all`: so do the
+// others, for what is hardly longer than such a wait is seen to take what ranks do that have not come back from it.
+void Guard::meet(const Request& request, bool all) const {
+  const bool root_gives = row(request.collective).input.holders == Holders::root;
+  if (root_gives || all) agreement_.wait_at_root(request.root);
+  if (!root_gives || all) agreement_.wait_for_root(request.root);
 }
 
 bool Guard::agree(Class& one, const Request& request) {
@@ -163,8 +171,8 @@ void Guard::leave() {
   waiting.counts = now_.counts && now_.leaves;
   left_ |= 1u << index_of(now_.of->key.collective);
   advance();
-  forget();
-  waiting.since = Clock::now();
+  const bool since_then = std::exchange(now_, {}).begun;
+  if (!since_then) waiting.since = Clock::now();
 }
 
 void Guard::done(Collective collective) {

@@ -69,6 +69,7 @@ class Guard {
     std::vector<Contestant> contestants;
     std::unique_ptr<Trial> trial;  // null: the model still serves
     bool meets = false;            // whoever may run ahead waits for the others before a call that counts
+    bool briefly = false;          // and the others for it
   };
   struct Now {
     Class* of = nullptr;
@@ -93,7 +94,7 @@ class Guard {
   void set_mean(Collective collective, std::size_t mean);
   const Decision* look_by_mean(const Class& one, Request request, std::size_t own_bytes);
   Class& class_of(const Request& request);
-  void meet(const Request& request) const;
+  void meet(const Request& request, bool all) const;
   bool begin_trial(Class& one, const Request& request, const Decision& standing);
   /// Returns whether the class is decided.
   bool agree(Class& one, const Request& request);

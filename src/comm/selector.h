@@ -40,6 +40,9 @@ struct Manner {
   std::uint32_t window = 0;
 };
 
+/// How the guard measures calls.
+enum class Trying { not_at_all, briefly, at_length };
+
 /// What a selector has found out and decided.
 class SelectorState {
  protected:
@@ -95,6 +98,10 @@ class Selector : SelectorState {
   /// The model's first candidates of our own, best first, of different rows: two, and others that are predicted to take
   /// little longer.
   std::vector<Decision> worth_trying(const Request& request, std::size_t most);
+  /// How the guard measures the call.
+  Trying trying(const Request& request);
+  /// Seconds by which the model has its best of ours ahead of the previous implementation.
+  std::optional<double> expected_lead(const Request& request) const;
   /// The class of calls that a request belongs to.
   static DecisionKey key_of(const Request& request);
   /// What a trial decided; what stood for the class is forgotten.
@@ -138,7 +145,7 @@ class Selector : SelectorState {
   std::optional<Decision> decided_by_folder(const std::string& choice, const Request& request, Kept* kept);
   std::optional<Decision> decided_by_folders_file(const std::string& path, const Request& request);
   std::optional<Decision> decided_by_outcome(const Outcome& outcome, const Request& request, Kept* kept);
-  bool is_tried(const Request& request);
+  bool is_tried(const Request& request) { return trying(request) != Trying::not_at_all; }
   std::string own_memory(const colltopo_callbacks& callbacks, std::string* fault) const;
   std::string own_constants(const colltopo_callbacks& callbacks) const;
   void take_memory(const std::string& text);
@@ -160,9 +167,9 @@ Request of_schedules(const Request& request);
 /// Whether the guard may measure the call: one whose size is known or can be learned, and whose bits do not depend on
 /// who serves it or are decided by a file.
 bool may_try(const Settings& settings, const Request& request);
-/// Whether it does. Of calls with a root, in which ranks run ahead of each other, a few in a job tell less than those
-/// that were measured together.
-bool is_tried(const Settings& settings, Chooser& chooser, const Request& request);
+/// Whether it does. Of calls with a root, in which ranks run ahead of each other, each that counts takes a meeting: of
+/// short ones that were measured before only a few do, and of those that are shorter than it none.
+Trying trying(const Settings& settings, Chooser& chooser, const Request& request);
 /// of_schedules(), and whether a trial corrects what the model says.
 Request for_model(const Settings& settings, Chooser& chooser, const Request& request);
 /// Whether all ranks know the sizes of the call.

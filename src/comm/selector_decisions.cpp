@@ -31,32 +31,41 @@ bool may_try(const Settings& settings, const Request& request) {
 namespace {
 
 // Ranks meet before a call of a trial that counts, and are not quite together then. What takes so many meetings, a
-// message along a binomial tree each, is hardly longer or shorter for it.
-constexpr double k_meetings = 6;
+// message along a binomial tree each, is hardly longer or shorter for it. Of shorter calls those of a brief trial begin
+// when all have come back; what takes less than the second number would pay too much for that.
+constexpr double k_meetings = 6, k_brief_meetings = 1.5;
 // Times the cheapest price: what is predicted to take longer is no contestant, unless there is no other beside the
 // cheapest. Prices are off by less but for one in ten.
 constexpr double k_close = 1.5;
 
-bool outlasts_meetings(Chooser& chooser, Request request) {
+// Meetings that a call takes as long as.
+double in_meetings(Chooser& chooser, Request request) {
   request.tried = true;
   const double call = chooser.choose(request).seconds;
   const Request message{Collective::bcast, 0, 1, true, true};
-  return call >= k_meetings * chooser.price(*algorithm_named("binomial"), {}, message).seconds;
+  return call / chooser.price(*algorithm_named("binomial"), {}, message).seconds;
 }
 
 }  // namespace
 
-bool is_tried(const Settings& settings, Chooser& chooser, const Request& request) {
-  if (!may_try(settings, request)) return false;
+Trying trying(const Settings& settings, Chooser& chooser, const Request& request) {
+  if (!may_try(settings, request)) return Trying::not_at_all;
   const Request same = of_schedules(request);
-  return !rooted(same.collective) || !chooser.has_measured(same) || outlasts_meetings(chooser, same);
+  if (!rooted(same.collective) || !chooser.has_measured(same)) return Trying::at_length;
+  const double meetings = in_meetings(chooser, same);
+  if (meetings >= k_meetings) return Trying::at_length;
+  return meetings >= k_brief_meetings ? Trying::briefly : Trying::not_at_all;
 }
 
-bool Selector::is_tried(const Request& request) { return colltopo::is_tried(settings_, *chooser_, request); }
+Trying Selector::trying(const Request& request) { return colltopo::trying(settings_, *chooser_, request); }
+
+std::optional<double> Selector::expected_lead(const Request& request) const {
+  return chooser_->lead_of_best(of_schedules(request));
+}
 
 Request for_model(const Settings& settings, Chooser& chooser, const Request& request) {
   Request same = of_schedules(request);
-  same.tried = settings.choosing != Choosing::measured || is_tried(settings, chooser, request);
+  same.tried = settings.choosing != Choosing::measured || trying(settings, chooser, request) != Trying::not_at_all;
   return same;
 }
 

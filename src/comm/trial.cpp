@@ -13,14 +13,17 @@ constexpr std::size_t k_most_second = 3;   // contestants of the second stage, t
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
 constexpr double k_behind = 1.15;          // times the best of the second stage: out
 constexpr int k_stages = 3;                // in the last, those that are left go on as in the second
+constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
+constexpr double k_most_expected = 0.25;   // of its time, that an expected lead counts for
 constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
 
 }  // namespace
 
-Trial::Trial(std::size_t contestants, bool previous_is_last, bool meets)
+Trial::Trial(std::size_t contestants, bool previous_is_last, TrialKind kind, std::optional<double> expected_lead)
     : previous_is_last_(previous_is_last),
-      meets_(meets),
+      kind_(kind),
+      expected_lead_(expected_lead),
       left_(contestants),
       times_(contestants),
       sums_(contestants, -1) {
@@ -31,7 +34,7 @@ Trial::Trial(std::size_t contestants, bool previous_is_last, bool meets)
 void Trial::begin_stage(std::size_t calls, bool forth_and_back) {
   turns_.clear();
   place_ = 0;
-  if (stage_ < k_stages - 1)
+  if (kind_ != TrialKind::brief && stage_ < k_stages - 1)
     for (auto& times : times_) times.clear();
   std::vector<std::size_t> order = left_;
   if (forth_and_back) order.insert(order.end(), left_.rbegin(), left_.rend());
@@ -64,19 +67,28 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
   for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
   const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
   const double most = (stage_ == 0 ? k_far_behind : k_behind) * static_cast<double>(sums[best]);
-  if (++stage_ < k_stages) {
+  if (++stage_ < (kind_ == TrialKind::brief ? k_brief_stages : k_stages)) {
     std::erase_if(left_, [&](std::size_t c) { return static_cast<double>(sums[c]) > most; });
     keep_best(sums);
-    if (left_.size() > 1) return begin_stage(meets_ ? k_first_calls : k_second_calls, true);
+    if (left_.size() > 1) return begin_stage(kind_ == TrialKind::as_they_come ? k_second_calls : k_first_calls, true);
   }
-  winner_ = best;
   const std::size_t previous = sums_.size() - 1;
-  const bool previous_is_in = left_.back() == previous;
-  const auto of_best = static_cast<double>(sums[best]), of_previous = static_cast<double>(sums_[previous]);
-  const bool is_clear = of_best <= of_previous - k_resolution_ns * ranks;
-  if (previous_is_last_ && !(is_clear && (!previous_is_in || of_best <= k_margin * of_previous))) winner_ = previous;
+  const std::size_t challenger = expected_lead_ ? 0 : best;
+  winner_ = previous_is_last_ && !beats_previous(challenger, ranks) ? previous : challenger;
   turns_.clear();
   place_ = 0;
+}
+
+bool Trial::beats_previous(std::size_t contestant, int ranks) const {
+  const std::size_t previous = sums_.size() - 1;
+  const auto one = static_cast<double>(sums_[contestant]), of_previous = static_cast<double>(sums_[previous]);
+  if (expected_lead_) {
+    const double most = k_most_expected * of_previous;
+    const double expected = std::clamp(*expected_lead_ * 1e9 * ranks, -most, most);
+    return (of_previous - one + expected) / 2 >= (1 - k_margin) * of_previous;
+  }
+  const bool previous_is_in = left_.back() == previous;
+  return one <= of_previous - k_resolution_ns * ranks && (!previous_is_in || one <= k_margin * of_previous);
 }
 
 double Trial::seconds(std::size_t contestant, int ranks) const {

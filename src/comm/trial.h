@@ -14,11 +14,19 @@
 
 namespace colltopo {
 
+enum class TrialKind {
+  as_they_come,
+  together,  // ranks begin what counts together, which takes its time and lets fewer calls tell as much
+  brief,     // the same of calls that are not much longer than that, whose times hold it: no third stage
+};
+
 class Trial {
  public:
   /// `previous_is_last`: the last contestant is the previous implementation, whom others must beat by a margin.
-  /// `meets`: ranks begin what counts together, which takes its time and lets fewer calls tell as much.
-  Trial(std::size_t contestants, bool previous_is_last, bool meets = false);
+  /// `expected_lead`: seconds per call by which the first of two is expected to be ahead of it, which counts as much
+  /// as what is measured.
+  Trial(std::size_t contestants, bool previous_is_last, TrialKind kind = TrialKind::as_they_come,
+        std::optional<double> expected_lead = {});
 
   struct Turn {
     std::size_t contestant = 0;
@@ -46,8 +54,11 @@ class Trial {
  private:
   void begin_stage(std::size_t calls, bool forth_and_back);
   void keep_best(std::span<const long long> sums);
+  bool beats_previous(std::size_t contestant, int ranks) const;
 
-  bool previous_is_last_, meets_;
+  bool previous_is_last_;
+  TrialKind kind_;
+  std::optional<double> expected_lead_;
   int stage_ = 0;
   std::size_t place_ = 0;
   std::vector<Turn> turns_;

@@ -82,6 +82,46 @@ TEST(Trial, the_previous_implementation_keeps_what_is_not_clearly_beaten) {
   EXPECT_EQ(among_ours.winner(), 1u);
 }
 
+TEST(Trial, a_brief_one_takes_few_calls) {
+  Trial close(2, true, TrialKind::brief), apart(2, true, TrialKind::brief);
+  EXPECT_EQ(played(close, {9.5e-6, 10e-6}), (std::vector<int>{9, 9}));
+  EXPECT_EQ(close.winner(), 0u);
+  EXPECT_EQ(played(apart, {16e-6, 10e-6}), (std::vector<int>{3, 3}));
+  EXPECT_EQ(apart.winner(), 1u);
+}
+
+TEST(Trial, what_was_expected_counts_as_much_as_what_is_measured_within_limits) {
+  const auto winner = [](double seconds, double lead) {
+    Trial trial(2, true, TrialKind::brief, lead);
+    played(trial, {seconds, 10e-6}, 8);
+    return trial.winner();
+  };
+  EXPECT_EQ(winner(9.5e-6, 0), 1u) << "2.5% in the mean";
+  EXPECT_EQ(winner(9.5e-6, 0.5e-6), 0u) << "5%";
+  EXPECT_EQ(winner(10.5e-6, 2e-6), 0u) << "7.5%";
+  EXPECT_EQ(winner(11e-6, 1e-6), 1u);
+  EXPECT_EQ(winner(9.3e-6, -1e-6), 1u);
+  EXPECT_EQ(winner(12e-6, 1), 1u) << "an expectation is worth a quarter of the time at most";
+  EXPECT_EQ(winner(5e-6, -1), 0u);
+  EXPECT_EQ(winner(20e-6, 2.5e-6), 1u) << "out in the first stage";
+}
+
+TEST(Trial, all_calls_of_a_brief_one_count) {
+  Trial trial(2, true, TrialKind::brief);
+  int counted = 0;
+  while (!trial.winner()) {
+    if (trial.must_agree()) {
+      trial.narrow(trial.medians(), 1);
+      continue;
+    }
+    const Trial::Turn turn = trial.turn();
+    if (turn.counts) trial.add(turn.contestant, turn.contestant == 1 ? 8e-6 : ++counted <= 4 ? 6e-6 : 11e-6);
+    trial.advance();
+  }
+  EXPECT_EQ(counted, 6);
+  EXPECT_EQ(trial.winner(), 0u) << "two of the last four were slow, two of all six";
+}
+
 TEST(Trial, one_slow_call_in_a_turn_decides_nothing) {
   Trial trial(2, false);
   int call = 0;
@@ -432,28 +472,31 @@ TEST_F(Guarded, a_root_waits_before_counted_calls_and_no_others) {
   EXPECT_TRUE(root_runs_ahead(k_by_model, 8, 20000ms));
 }
 
-TEST(Trials, short_calls_with_a_root_that_were_measured_are_not_tried) {
+TEST(Trials, of_measured_calls_with_a_root_short_ones_are_tried_briefly_and_the_shortest_not) {
   std::vector<MeasuredRow> rows;
   for (const Collective collective : {Collective::bcast, Collective::alltoall}) {
     rows.push_back({collective, nullptr, {{8, 1e-6}}, "tuned"});
     rows.push_back({collective, algorithm_named(collective == Collective::bcast ? "binomial" : "linear"), {{8, 1e-6}}});
+    if (collective == Collective::bcast) rows.push_back({collective, algorithm_named("swing"), {{8, 4e-7}}});
   }
   Chooser plain(4, {}, {}, {});
   Chooser measured(4, {}, {}, {}, {}, std::make_shared<const std::vector<MeasuredRow>>(std::move(rows)));
   Settings settings;
   Request request{Collective::bcast, 0, 64, true, true};
   request.previous = "tuned";
-  EXPECT_TRUE(is_tried(settings, plain, request));
-  EXPECT_FALSE(is_tried(settings, measured, request));
+  EXPECT_EQ(trying(settings, plain, request), Trying::at_length);
+  EXPECT_EQ(trying(settings, measured, request), Trying::not_at_all) << "less than a message along a binomial tree";
   EXPECT_FALSE(for_model(settings, measured, request).tried) << "so more of a lead is asked";
-  request.bytes = 1 << 20;
-  EXPECT_TRUE(is_tried(settings, measured, request)) << "it takes many times as long as a message to everyone";
+  request.bytes = 8192;
+  EXPECT_EQ(trying(settings, measured, request), Trying::briefly);
   EXPECT_TRUE(for_model(settings, measured, request).tried);
+  request.bytes = 1 << 20;
+  EXPECT_EQ(trying(settings, measured, request), Trying::at_length) << "many times as long as a message to everyone";
   request.bytes = 64;
   request.collective = Collective::alltoall;
-  EXPECT_TRUE(is_tried(settings, measured, request));
+  EXPECT_EQ(trying(settings, measured, request), Trying::at_length);
   settings.choosing = Choosing::model;
-  EXPECT_FALSE(is_tried(settings, measured, request));
+  EXPECT_EQ(trying(settings, measured, request), Trying::not_at_all);
 }
 
 TEST_F(Guarded, a_later_communicator_of_the_kind_begins_with_what_was_measured) {
