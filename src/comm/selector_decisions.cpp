@@ -34,27 +34,27 @@ namespace {
 // message along a binomial tree each, is hardly longer or shorter for it. Of shorter calls those of a brief trial begin
 // when all have come back; what takes less than the second number would pay too much for that.
 constexpr double k_meetings = 6, k_brief_meetings = 1.5;
+// Seconds of a call that so few calls tell from others: processors and caches make single ones differ by some 10 us.
+constexpr double k_briefest = 50e-6;
 // Times the cheapest price: what is predicted to take longer is no contestant, unless there is no other beside the
 // cheapest. Prices are off by less but for one in ten.
 constexpr double k_close = 1.5;
 
-// Meetings that a call takes as long as.
-double in_meetings(Chooser& chooser, Request request) {
-  request.tried = true;
-  const double call = chooser.choose(request).seconds;
+double meeting_seconds(Chooser& chooser) {
   const Request message{Collective::bcast, 0, 1, true, true};
-  return call / chooser.price(*algorithm_named("binomial"), {}, message).seconds;
+  return chooser.price(*algorithm_named("binomial"), {}, message).seconds;
 }
 
 }  // namespace
 
 Trying trying(const Settings& settings, Chooser& chooser, const Request& request) {
   if (!may_try(settings, request)) return Trying::not_at_all;
-  const Request same = of_schedules(request);
+  Request same = of_schedules(request);
   if (!rooted(same.collective) || !chooser.has_measured(same)) return Trying::at_length;
-  const double meetings = in_meetings(chooser, same);
-  if (meetings >= k_meetings) return Trying::at_length;
-  return meetings >= k_brief_meetings ? Trying::briefly : Trying::not_at_all;
+  same.tried = true;
+  const double call = chooser.choose(same).seconds, meeting = meeting_seconds(chooser);
+  if (call >= k_meetings * meeting) return Trying::at_length;
+  return call >= std::max(k_briefest, k_brief_meetings * meeting) ? Trying::briefly : Trying::not_at_all;
 }
 
 Trying Selector::trying(const Request& request) { return colltopo::trying(settings_, *chooser_, request); }

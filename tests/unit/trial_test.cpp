@@ -13,6 +13,7 @@
 #include <fstream>
 #include <thread>
 
+#include "comm/constants.h"
 #include "comm/decisions.h"
 #include "comm/guard.h"
 #include "comm/selector.h"
@@ -472,22 +473,80 @@ TEST_F(Guarded, a_root_waits_before_counted_calls_and_no_others) {
   EXPECT_TRUE(root_runs_ahead(k_by_model, 8, 20000ms));
 }
 
+// 'l' for each bcast that was left to the previous implementation, which takes this long, 's' for each of ours.
+std::string bcasts(Ranks& ranks, std::size_t bytes, const std::string& constants, std::chrono::microseconds previous) {
+  std::string seen;
+  ranks.run([&](int rank, colltopo_comm* comm) {
+    for (const auto& [name, value] : {std::pair{"constants", constants.c_str()}, {"verbose", "1"}})
+      ASSERT_EQ(colltopo_comm_set(comm, name, value), COLLTOPO_SUCCESS);
+    const unsigned* const left = colltopo_left(comm);
+    for (int i = 0; i < 40; ++i) {
+      std::vector<std::uint8_t> data(bytes, static_cast<std::uint8_t>(rank == 0 ? i : 255));
+      colltopo_call call{};
+      call.input = call.output = data.data();
+      call.count = bytes;
+      call.element_size = 1;
+      const int code = colltopo_run(comm, COLLTOPO_BCAST, &call);
+      if (rank == 0) seen += code == COLLTOPO_SUCCESS ? 's' : 'l';
+      if (code == COLLTOPO_SUCCESS) {
+        EXPECT_EQ(data, std::vector<std::uint8_t>(bytes, static_cast<std::uint8_t>(i)));
+        continue;
+      }
+      EXPECT_EQ(code, COLLTOPO_DECLINED);
+      std::this_thread::sleep_for(previous);
+      if ((*left >> COLLTOPO_BCAST & 1) != 0) colltopo_previous_done(comm, COLLTOPO_BCAST);
+    }
+  });
+  return seen;
+}
+
+TEST_F(Guarded, short_calls_with_a_root_that_were_measured_have_a_brief_trial) {
+  std::string own(256, '\0');
+  ASSERT_EQ(gethostname(own.data(), own.size() - 1), 0);
+  ConstantsRecord record{{without_domain(own.c_str())}, k_ranks, transport_of_environment(), this_version(), {}, {}};
+  record.constants["latency_node"] = 2e-5;
+  record.places = places_of(std::vector<int>(k_ranks));
+  record.times.push_back({"bcast", "binomial", {{8, 40e-6}, {4096, 80e-6}}});
+  record.times.push_back({"bcast", "fallback", {{8, 40e-6}, {4096, 90e-6}}, "tuned"});
+  write_constants(path_, record);
+  Ranks ranks(k_ranks);
+  ranks.previous = "tuned";
+  // By the model; three calls of each, of which two count; the slow one is out.
+  EXPECT_EQ(bcasts(ranks, 4096, path_, 20000us),
+            "ssssssss"
+            "sss"
+            "lll" +
+                std::string(26, 's'));
+  EXPECT_THAT(ranks.said, Contains(testing::ContainsRegex("bcast of 4096 to .*measured: [^,]*, fallback [^,]*$")))
+      << "one of ours and the previous one";
+  Ranks others(k_ranks);
+  others.previous = "tuned";
+  bcasts(others, 8, path_, 0us);
+  EXPECT_THAT(others.said, testing::Not(Contains(HasSubstr("measured: ")))) << "as long as a meeting";
+}
+
 TEST(Trials, of_measured_calls_with_a_root_short_ones_are_tried_briefly_and_the_shortest_not) {
   std::vector<MeasuredRow> rows;
   for (const Collective collective : {Collective::bcast, Collective::alltoall}) {
-    rows.push_back({collective, nullptr, {{8, 1e-6}}, "tuned"});
-    rows.push_back({collective, algorithm_named(collective == Collective::bcast ? "binomial" : "linear"), {{8, 1e-6}}});
-    if (collective == Collective::bcast) rows.push_back({collective, algorithm_named("swing"), {{8, 4e-7}}});
+    rows.push_back({collective, nullptr, {{8, 20e-6}}, "tuned"});
+    rows.push_back(
+        {collective, algorithm_named(collective == Collective::bcast ? "binomial" : "linear"), {{8, 20e-6}}});
+    if (collective == Collective::bcast) rows.push_back({collective, algorithm_named("swing"), {{8, 16e-6}}});
   }
-  Chooser plain(4, {}, {}, {});
-  Chooser measured(4, {}, {}, {}, {}, std::make_shared<const std::vector<MeasuredRow>>(std::move(rows)));
+  Machine machine;
+  machine.latency_node = 10e-6;
+  machine.bandwidth_node = 1e9;
+  Chooser plain(4, {}, machine, {});
+  Chooser measured(4, {}, machine, {}, {}, std::make_shared<const std::vector<MeasuredRow>>(std::move(rows)));
   Settings settings;
   Request request{Collective::bcast, 0, 64, true, true};
   request.previous = "tuned";
   EXPECT_EQ(trying(settings, plain, request), Trying::at_length);
   EXPECT_EQ(trying(settings, measured, request), Trying::not_at_all) << "less than a message along a binomial tree";
   EXPECT_FALSE(for_model(settings, measured, request).tried) << "so more of a lead is asked";
-  request.bytes = 8192;
+  request.bytes = 16384;
+  EXPECT_EQ(trying(settings, measured, request), Trying::not_at_all) << "longer, but less than 50 us";
+  request.bytes = 32768;
   EXPECT_EQ(trying(settings, measured, request), Trying::briefly);
   EXPECT_TRUE(for_model(settings, measured, request).tried);
   request.bytes = 1 << 20;
