@@ -54,7 +54,7 @@ const Decision* Guard::look(const Request& request, const Decision& standing, st
   now_.counts = turn.counts;
   now_.leaves = contestant.text == k_previous;
   if (one.meets && turn.counts && !now_.begun) {
-    if (one.briefly) begins();
+    begins();
     meet(request, one.briefly);
   }
   return contestant.standing ? &standing : &contestant.decision;
@@ -119,8 +119,9 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
   return true;
 }
 
-// Who may run ahead waits for the others: a root that gives, or all the others of one that takes. `all`: so do the
-// others, for what is hardly longer than such a wait is seen to take what ranks do that have not come back from it.
+// Who may run ahead waits for the others: a root that gives, or all the others of one that takes; then who is done
+// early waits for who is last, and every rank's time holds it. `all`: so do the others, for what is hardly longer than
+// such a wait is seen to take what ranks do that have not come back from it.
 void Guard::meet(const Request& request, bool all) const {
   const bool root_gives = row(request.collective).input.holders == Holders::root;
   if (root_gives || all) agreement_.wait_at_root(request.root);
