@@ -15,6 +15,8 @@ constexpr const char* k_previous = "fallback";
 constexpr std::size_t k_first_look = 64, k_last_look = 1024;  // calls between looks at the mean block
 constexpr std::size_t k_far_off = 4;                          // times the mean that was decided by
 
+bool root_gives(const Request& request) { return row(request.collective).input.holders == Holders::root; }
+
 std::string time_text(const Outcome::Time& time) {
   return time.seconds < 0 ? fmt::format("{} never", time.name)
                           : fmt::format("{} {:.3g} us", time.name, time.seconds * 1e6);
@@ -54,7 +56,8 @@ const Decision* Guard::look(const Request& request, const Decision& standing, st
   now_.counts = turn.counts;
   now_.leaves = contestant.text == k_previous;
   if (one.meets && turn.counts && !now_.begun) {
-    begins();
+    // Ranks that take end when they have what they take; those that give end when they like, early or with the root.
+    if (one.briefly || root_gives(request)) begins();
     meet(request, one.briefly);
   }
   return contestant.standing ? &standing : &contestant.decision;
@@ -119,13 +122,12 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
   return true;
 }
 
-// Who may run ahead waits for the others: a root that gives, or all the others of one that takes; then who is done
-// early waits for who is last, and every rank's time holds it. `all`: so do the others, for what is hardly longer than
-// such a wait is seen to take what ranks do that have not come back from it.
+// Who may run ahead waits for the others: a root that gives, or all the others of one that takes. `all`: so do the
+// others, for what is hardly longer than such a wait is seen to take what ranks do that have not come back from it.
 void Guard::meet(const Request& request, bool all) const {
-  const bool root_gives = row(request.collective).input.holders == Holders::root;
-  if (root_gives || all) agreement_.wait_at_root(request.root);
-  if (!root_gives || all) agreement_.wait_for_root(request.root);
+  const bool gives = root_gives(request);
+  if (gives || all) agreement_.wait_at_root(request.root);
+  if (!gives || all) agreement_.wait_for_root(request.root);
 }
 
 bool Guard::agree(Class& one, const Request& request) {
