@@ -174,8 +174,8 @@ void Guard::leave() {
   waiting.counts = now_.counts && now_.leaves;
   left_ |= 1u << index_of(now_.of->key.collective);
   advance();
-  const bool since_then = std::exchange(now_, {}).begun;
-  if (!since_then) waiting.since = Clock::now();
+  forget();
+  if (!waiting.begun) waiting.since = Clock::now();
 }
 
 void Guard::done(Collective collective) {

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 #include "comm/constants.h"
@@ -26,9 +27,11 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-// Plays a trial in which contestant c takes seconds[c], on this many ranks alike; returns the turns taken of each.
-std::vector<int> played(Trial& trial, const std::vector<double>& seconds, int ranks = 1) {
-  std::vector<int> turns(seconds.size());
+// Plays a trial in which a turn takes seconds_of(turn), if it has an end, on this many ranks alike; returns the turns
+// taken of each.
+std::vector<int> played_by(Trial& trial, const std::function<std::optional<double>(const Trial::Turn&)>& seconds_of,
+                           int ranks = 1) {
+  std::vector<int> turns(trial.contestants());
   while (!trial.winner()) {
     if (trial.must_agree()) {
       std::vector<long long> sums = trial.medians();
@@ -39,10 +42,17 @@ std::vector<int> played(Trial& trial, const std::vector<double>& seconds, int ra
     const Trial::Turn turn = trial.turn();
     ++turns[turn.contestant];
     // What does not count may take as long as it likes.
-    if (turn.counts) trial.add(turn.contestant, seconds[turn.contestant]);
+    const std::optional<double> seconds = seconds_of(turn);
+    if (turn.counts && seconds) trial.add(turn.contestant, *seconds);
     trial.advance();
   }
   return turns;
+}
+
+// Contestant c takes seconds[c].
+std::vector<int> played(Trial& trial, const std::vector<double>& seconds, int ranks = 1) {
+  return played_by(
+      trial, [&](const Trial::Turn& turn) { return seconds[turn.contestant]; }, ranks);
 }
 
 TEST(Trial, the_fastest_wins_and_who_is_far_behind_is_out_early) {
@@ -110,15 +120,11 @@ TEST(Trial, what_was_expected_counts_as_much_as_what_is_measured_within_limits) 
 TEST(Trial, all_calls_of_a_brief_one_count) {
   Trial trial(2, true, TrialKind::brief);
   int counted = 0;
-  while (!trial.winner()) {
-    if (trial.must_agree()) {
-      trial.narrow(trial.medians(), 1);
-      continue;
-    }
-    const Trial::Turn turn = trial.turn();
-    if (turn.counts) trial.add(turn.contestant, turn.contestant == 1 ? 8e-6 : ++counted <= 4 ? 6e-6 : 11e-6);
-    trial.advance();
-  }
+  played_by(trial, [&](const Trial::Turn& turn) {
+    if (turn.contestant == 1) return 8e-6;
+    if (turn.counts) ++counted;
+    return counted <= 4 ? 6e-6 : 11e-6;
+  });
   EXPECT_EQ(counted, 6);
   EXPECT_EQ(trial.winner(), 0u) << "two of the last four were slow, two of all six";
 }
@@ -126,29 +132,16 @@ TEST(Trial, all_calls_of_a_brief_one_count) {
 TEST(Trial, one_slow_call_in_a_turn_decides_nothing) {
   Trial trial(2, false);
   int call = 0;
-  while (!trial.winner()) {
-    if (trial.must_agree()) {
-      trial.narrow(trial.medians(), 1);
-      continue;
-    }
-    const Trial::Turn turn = trial.turn();
+  played_by(trial, [&](const Trial::Turn& turn) {
     const bool disturbed = turn.contestant == 0 && call++ % 5 == 1;
-    if (turn.counts) trial.add(turn.contestant, disturbed ? 1e-3 : turn.contestant == 0 ? 10e-6 : 12e-6);
-    trial.advance();
-  }
+    return disturbed ? 1e-3 : turn.contestant == 0 ? 10e-6 : 12e-6;
+  });
   EXPECT_EQ(trial.winner(), 0u);
 }
 
 TEST(Trial, a_contestant_that_was_never_measured_does_not_win) {
   Trial trial(2, true);
-  while (!trial.winner()) {
-    if (trial.must_agree()) {
-      trial.narrow(trial.medians(), 1);
-      continue;
-    }
-    if (trial.turn().counts && trial.turn().contestant == 0) trial.add(0, 1);
-    trial.advance();
-  }
+  played_by(trial, [](const Trial::Turn& turn) { return turn.contestant == 0 ? std::optional(1.0) : std::nullopt; });
   EXPECT_EQ(trial.winner(), 0u);
   EXPECT_LT(trial.seconds(1, 1), 0);
 }
