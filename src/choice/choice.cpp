@@ -357,15 +357,6 @@ std::vector<Candidate> Chooser::leading(const Request& request, std::size_t most
   return all;
 }
 
-std::optional<double> Chooser::lead_of_best(const Request& request) {
-  const std::lock_guard lock(state_->mutex);
-  const std::size_t bytes = size_class_of(request.bytes).from;
-  const Candidate best = state_->cheapest(state_->variants(request.collective), request, bytes);
-  const std::optional<Candidate> previous = state_->fallback(request, bytes, k_any_seconds);
-  if (!previous || !best.excluded.empty()) return std::nullopt;
-  return previous->seconds - best.seconds;
-}
-
 const Choice& Chooser::choose(const Request& request) {
   const std::lock_guard lock(state_->mutex);
   const SizeClass sizes = size_class_of(request.bytes);
@@ -402,6 +393,16 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   // What has no variants is the same at every size; its price is that of this one.
   const SizeClass decided = among.size() == 1 ? SizeClass{0, k_any_bytes} : sizes;
   return state_->kept(key, decided, [&] { return state_->cheapest(among, request, sizes.from); });
+}
+
+std::optional<double> Chooser::measured_lead(const Algorithm& algorithm, const AlgorithmOptions& options,
+                                             const Request& request) {
+  if (!request.fallback_allowed || !has_measured(request)) return std::nullopt;
+  const Choice& ours = price(algorithm, options, request);
+  if (!ours.excluded.empty()) return std::nullopt;
+  const std::lock_guard lock(state_->mutex);
+  const auto previous = state_->fallback(request, size_class_of(request.bytes).from, k_any_seconds);
+  return previous->seconds - ours.seconds;
 }
 
 std::optional<double> Chooser::expected_error() {

@@ -116,9 +116,10 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
   if (request.fallback_allowed) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;
   const TrialKind kind = one.briefly ? TrialKind::brief : one.meets ? TrialKind::together : TrialKind::as_they_come;
-  const bool expects = one.briefly && request.fallback_allowed && one.contestants[0].decision.file == nullptr;
-  const std::optional<double> lead = expects ? selector_.expected_lead(request) : std::nullopt;
-  one.trial = std::make_unique<Trial>(one.contestants.size(), request.fallback_allowed, kind, lead);
+  std::vector<std::optional<double>> leads;
+  for (const Contestant& contestant : one.contestants)
+    leads.push_back(selector_.expected_lead(contestant.decision, request));
+  one.trial = std::make_unique<Trial>(std::move(leads), request.fallback_allowed, kind);
   return true;
 }
 

@@ -100,8 +100,9 @@ class Selector : SelectorState {
   std::vector<Decision> worth_trying(const Request& request, std::size_t most);
   /// How the guard measures the call.
   Trying trying(const Request& request);
-  /// Seconds by which the model has its best of ours ahead of the previous implementation.
-  std::optional<double> expected_lead(const Request& request) const;
+  /// Seconds by which the previous implementation takes longer than a decision's algorithm by what calls like these
+  /// were measured to take.
+  std::optional<double> expected_lead(const Decision& decision, const Request& request) const;
   /// The class of calls that a request belongs to.
   static DecisionKey key_of(const Request& request);
   /// What a trial decided; what stood for the class is forgotten.

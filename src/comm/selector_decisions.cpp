@@ -59,8 +59,10 @@ Trying trying(const Settings& settings, Chooser& chooser, const Request& request
 
 Trying Selector::trying(const Request& request) { return colltopo::trying(settings_, *chooser_, request); }
 
-std::optional<double> Selector::expected_lead(const Request& request) const {
-  return chooser_->lead_of_best(of_schedules(request));
+std::optional<double> Selector::expected_lead(const Decision& decision, const Request& request) const {
+  // Another collective's previous implementation is no answer.
+  if (decision.algorithm == nullptr || scheduled(request.collective) != request.collective) return std::nullopt;
+  return chooser_->measured_lead(*decision.algorithm, decision.options, request);
 }
 
 Request for_model(const Settings& settings, Chooser& chooser, const Request& request) {

@@ -15,18 +15,20 @@ constexpr double k_behind = 1.15;          // times the best of the second stage
 constexpr int k_stages = 3;                // in the last, those that are left go on as in the second
 constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
-constexpr double k_most_expected = 0.25;   // of its time, that an expected lead counts for
+constexpr double k_most_expected = 0.25;   // of its time, that an expected lead is taken for
+constexpr double k_brief_expected = 0.5;   // of the lead that decides is the expected one
+constexpr double k_expected = 0.25;        // the same where more calls are measured
 constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
 
 }  // namespace
 
-Trial::Trial(std::size_t contestants, bool previous_is_last, TrialKind kind, std::optional<double> expected_lead)
+Trial::Trial(std::vector<std::optional<double>> leads, bool previous_is_last, TrialKind kind)
     : previous_is_last_(previous_is_last),
       kind_(kind),
-      expected_lead_(expected_lead),
-      left_(contestants),
-      times_(contestants),
-      sums_(contestants, -1) {
+      leads_(std::move(leads)),
+      left_(leads_.size()),
+      times_(leads_.size()),
+      sums_(leads_.size(), -1) {
   std::iota(left_.begin(), left_.end(), std::size_t{0});
   begin_stage(k_first_calls, false);
 }
@@ -72,9 +74,13 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
     keep_best(sums);
     if (left_.size() > 1) return begin_stage(kind_ == TrialKind::as_they_come ? k_second_calls : k_first_calls, true);
   }
-  const std::size_t previous = sums_.size() - 1;
-  const std::size_t challenger = expected_lead_ ? 0 : best;
-  winner_ = previous_is_last_ && !beats_previous(challenger, ranks) ? previous : challenger;
+  winner_ = best;
+  if (previous_is_last_) {
+    const std::size_t previous = sums_.size() - 1;
+    std::erase(left_, previous);
+    const auto challenger = std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
+    winner_ = challenger != left_.end() && beats_previous(*challenger, ranks) ? *challenger : previous;
+  }
   turns_.clear();
   place_ = 0;
 }
@@ -82,13 +88,13 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
 bool Trial::beats_previous(std::size_t contestant, int ranks) const {
   const std::size_t previous = sums_.size() - 1;
   const auto one = static_cast<double>(sums_[contestant]), of_previous = static_cast<double>(sums_[previous]);
-  if (expected_lead_) {
+  double lead = of_previous - one;
+  if (leads_[contestant]) {
+    const double weight = kind_ == TrialKind::brief ? k_brief_expected : k_expected;
     const double most = k_most_expected * of_previous;
-    const double expected = std::clamp(*expected_lead_ * 1e9 * ranks, -most, most);
-    return (of_previous - one + expected) / 2 >= (1 - k_margin) * of_previous;
+    lead += weight * (std::clamp(*leads_[contestant] * 1e9 * ranks, -most, most) - lead);
   }
-  const bool previous_is_in = left_.back() == previous;
-  return one <= of_previous - k_resolution_ns * ranks && (!previous_is_in || one <= k_margin * of_previous);
+  return lead >= std::max(k_resolution_ns * ranks, (1 - k_margin) * of_previous);
 }
 
 double Trial::seconds(std::size_t contestant, int ranks) const {

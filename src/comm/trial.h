@@ -23,10 +23,9 @@ enum class TrialKind {
 class Trial {
  public:
   /// `previous_is_last`: the last contestant is the previous implementation, whom others must beat by a margin.
-  /// `expected_lead`: seconds per call by which the first of two is expected to be ahead of it, which counts as much
-  /// as what is measured.
-  Trial(std::size_t contestants, bool previous_is_last, TrialKind kind = TrialKind::as_they_come,
-        std::optional<double> expected_lead = {});
+  /// `leads`: seconds per call by which each is expected to be ahead of it, if anything is; they count as much as what
+  /// a brief trial measures, and a third as much as others.
+  Trial(std::vector<std::optional<double>> leads, bool previous_is_last, TrialKind kind = TrialKind::as_they_come);
 
   struct Turn {
     std::size_t contestant = 0;
@@ -58,7 +57,7 @@ class Trial {
 
   bool previous_is_last_;
   TrialKind kind_;
-  std::optional<double> expected_lead_;
+  std::vector<std::optional<double>> leads_;  // [contestant]
   int stage_ = 0;
   std::size_t place_ = 0;
   std::vector<Turn> turns_;

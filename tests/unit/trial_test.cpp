@@ -49,6 +49,11 @@ std::vector<int> played_by(Trial& trial, const std::function<std::optional<doubl
   return turns;
 }
 
+// Of whose leads nothing is known.
+Trial trial_of(std::size_t contestants, bool previous_is_last, TrialKind kind = TrialKind::as_they_come) {
+  return Trial(std::vector<std::optional<double>>(contestants), previous_is_last, kind);
+}
+
 // Contestant c takes seconds[c].
 std::vector<int> played(Trial& trial, const std::vector<double>& seconds, int ranks = 1) {
   return played_by(
@@ -56,7 +61,7 @@ std::vector<int> played(Trial& trial, const std::vector<double>& seconds, int ra
 }
 
 TEST(Trial, the_fastest_wins_and_who_is_far_behind_is_out_early) {
-  Trial trial(3, true);
+  Trial trial = trial_of(3, true);
   const std::vector<int> turns = played(trial, {10e-6, 9e-6, 40e-6}, 16);
   EXPECT_EQ(trial.winner(), 1u);
   EXPECT_EQ(turns[2], 3) << "four times as long: only the first stage";
@@ -66,44 +71,44 @@ TEST(Trial, the_fastest_wins_and_who_is_far_behind_is_out_early) {
 }
 
 TEST(Trial, three_at_most_are_in_the_second_stage_and_the_close_ones_in_the_third) {
-  Trial trial(5, true);
+  Trial trial = trial_of(5, true);
   const std::vector<int> turns = played(trial, {14e-6, 10e-6, 13e-6, 12e-6, 11e-6}, 16);
   EXPECT_EQ(turns, (std::vector<int>{3, 23, 3, 13, 23}));
   EXPECT_EQ(trial.winner(), 1u);
-  Trial without(5, true);
+  Trial without = trial_of(5, true);
   EXPECT_EQ(played(without, {14e-6, 13e-6, 10e-6, 11e-6, 15e-6}, 16)[4], 3) << "fourth though it is the previous one";
   EXPECT_EQ(without.winner(), 2u);
 }
 
 TEST(Trial, the_previous_implementation_keeps_what_is_not_clearly_beaten) {
-  Trial close(2, true);
+  Trial close = trial_of(2, true);
   played(close, {9.7e-6, 10e-6});
   EXPECT_EQ(close.winner(), 1u);
-  Trial clear(2, true);
+  Trial clear = trial_of(2, true);
   played(clear, {9.5e-6, 10e-6});
   EXPECT_EQ(clear.winner(), 0u);
-  Trial too_short_to_tell(2, true);
+  Trial too_short_to_tell = trial_of(2, true);
   played(too_short_to_tell, {0.19e-6, 0.24e-6}, 2);
   EXPECT_EQ(too_short_to_tell.winner(), 1u) << "50 ns of one call";
-  Trial short_and_clear(2, true);
+  Trial short_and_clear = trial_of(2, true);
   played(short_and_clear, {0.3e-6, 0.6e-6}, 2);
   EXPECT_EQ(short_and_clear.winner(), 0u);
-  Trial among_ours(2, false);
+  Trial among_ours = trial_of(2, false);
   played(among_ours, {10e-6, 9.9e-6});
   EXPECT_EQ(among_ours.winner(), 1u);
 }
 
 TEST(Trial, a_brief_one_takes_few_calls) {
-  Trial close(2, true, TrialKind::brief), apart(2, true, TrialKind::brief);
+  Trial close = trial_of(2, true, TrialKind::brief), apart = trial_of(2, true, TrialKind::brief);
   EXPECT_EQ(played(close, {9.5e-6, 10e-6}), (std::vector<int>{9, 9}));
   EXPECT_EQ(close.winner(), 0u);
   EXPECT_EQ(played(apart, {16e-6, 10e-6}), (std::vector<int>{3, 3}));
   EXPECT_EQ(apart.winner(), 1u);
 }
 
-TEST(Trial, what_was_expected_counts_as_much_as_what_is_measured_within_limits) {
+TEST(Trial, what_was_expected_counts_as_much_as_what_a_brief_one_measures_within_limits) {
   const auto winner = [](double seconds, double lead) {
-    Trial trial(2, true, TrialKind::brief, lead);
+    Trial trial({lead, std::nullopt}, true, TrialKind::brief);
     played(trial, {seconds, 10e-6}, 8);
     return trial.winner();
   };
@@ -117,8 +122,29 @@ TEST(Trial, what_was_expected_counts_as_much_as_what_is_measured_within_limits) 
   EXPECT_EQ(winner(20e-6, 2.5e-6), 1u) << "out in the first stage";
 }
 
+TEST(Trial, what_was_expected_is_a_quarter_of_what_decides_others) {
+  const auto winner = [](std::vector<double> seconds, std::vector<std::optional<double>> leads) {
+    Trial trial(std::move(leads), true);
+    played(trial, seconds, 8);
+    return trial.winner();
+  };
+  const auto two = [&](double seconds, double lead) { return winner({seconds, 10e-6}, {lead, std::nullopt}); };
+  EXPECT_EQ(two(9.9e-6, 1.6e-6), 0u) << "4.75%: as fast here, and was faster before";
+  EXPECT_EQ(two(9.9e-6, 1e-6), 1u) << "3.25%";
+  EXPECT_EQ(two(9.5e-6, 0), 1u) << "3.75%";
+  EXPECT_EQ(two(9e-6, -1e-6), 0u) << "5%";
+  EXPECT_EQ(two(10.2e-6, 1), 0u) << "what was expected cannot outweigh more than 3%";
+  EXPECT_EQ(two(10.4e-6, 1), 1u);
+  EXPECT_EQ(two(8.6e-6, -1), 0u) << "nor 14%";
+  EXPECT_EQ(two(8.8e-6, -1), 1u);
+  const std::vector<std::optional<double>> leads = {3e-6, 1e-6, std::nullopt};
+  EXPECT_EQ(winner({9.8e-6, 9.4e-6, 10e-6}, leads), 1u) << "the faster one's own counts, 7%";
+  EXPECT_EQ(winner({10.2e-6, 12e-6, 10e-6}, leads), 0u);
+  EXPECT_EQ(winner({12e-6, 12e-6, 10e-6}, leads), 2u) << "none of ours is left after the second stage";
+}
+
 TEST(Trial, all_calls_of_a_brief_one_count) {
-  Trial trial(2, true, TrialKind::brief);
+  Trial trial = trial_of(2, true, TrialKind::brief);
   int counted = 0;
   played_by(trial, [&](const Trial::Turn& turn) {
     if (turn.contestant == 1) return 8e-6;
@@ -130,7 +156,7 @@ TEST(Trial, all_calls_of_a_brief_one_count) {
 }
 
 TEST(Trial, one_slow_call_in_a_turn_decides_nothing) {
-  Trial trial(2, false);
+  Trial trial = trial_of(2, false);
   int call = 0;
   played_by(trial, [&](const Trial::Turn& turn) {
     const bool disturbed = turn.contestant == 0 && call++ % 5 == 1;
@@ -140,7 +166,7 @@ TEST(Trial, one_slow_call_in_a_turn_decides_nothing) {
 }
 
 TEST(Trial, a_contestant_that_was_never_measured_does_not_win) {
-  Trial trial(2, true);
+  Trial trial = trial_of(2, true);
   played_by(trial, [](const Trial::Turn& turn) { return turn.contestant == 0 ? std::optional(1.0) : std::nullopt; });
   EXPECT_EQ(trial.winner(), 0u);
   EXPECT_LT(trial.seconds(1, 1), 0);
