@@ -395,14 +395,16 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   return state_->kept(key, decided, [&] { return state_->cheapest(among, request, sizes.from); });
 }
 
-std::optional<double> Chooser::measured_lead(const Algorithm& algorithm, const AlgorithmOptions& options,
-                                             const Request& request) {
-  if (!request.fallback_allowed || !has_measured(request)) return std::nullopt;
-  const Choice& ours = price(algorithm, options, request);
-  if (!ours.excluded.empty()) return std::nullopt;
+std::optional<double> Chooser::measured_seconds(const Algorithm* algorithm, const AlgorithmOptions& options,
+                                                const Request& request) {
+  if (!has_measured(request)) return std::nullopt;
+  if (algorithm != nullptr) {
+    const Choice& found = price(*algorithm, options, request);
+    return found.excluded.empty() ? std::optional(found.seconds) : std::nullopt;
+  }
   const std::lock_guard lock(state_->mutex);
   const auto previous = state_->fallback(request, size_class_of(request.bytes).from, k_any_seconds);
-  return previous->seconds - ours.seconds;
+  return previous ? std::optional(previous->seconds) : std::nullopt;
 }
 
 std::optional<double> Chooser::expected_error() {

@@ -25,7 +25,7 @@ struct DecisionKey {
 struct Outcome {
   struct Time {
     std::string name;
-    double seconds = 0;  // a call, as the ranks' mean of medians; negative: never measured
+    double seconds = 0;  // a call, as the ranks' mean; negative: never measured
   };
   DecisionKey key;
   std::string winner;

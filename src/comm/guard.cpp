@@ -116,10 +116,10 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
   if (request.fallback_allowed) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;
   const TrialKind kind = one.briefly ? TrialKind::brief : one.meets ? TrialKind::together : TrialKind::as_they_come;
-  std::vector<std::optional<double>> leads;
+  std::vector<std::optional<double>> expected;
   for (const Contestant& contestant : one.contestants)
-    leads.push_back(selector_.expected_lead(contestant.decision, request));
-  one.trial = std::make_unique<Trial>(std::move(leads), request.fallback_allowed, kind);
+    expected.push_back(selector_.expected_seconds(contestant.decision, request));
+  one.trial = std::make_unique<Trial>(std::move(expected), request.fallback_allowed, kind);
   return true;
 }
 
@@ -132,7 +132,7 @@ void Guard::meet(const Request& request, bool all) const {
 }
 
 bool Guard::agree(Class& one, const Request& request) {
-  std::vector<long long> times = one.trial->medians();
+  std::vector<long long> times = one.trial->times();
   agreement_.add_up(times);
   one.trial->narrow(times, ranks_);
   if (!one.trial->winner()) return false;

@@ -2,9 +2,9 @@
 // previous implementation (docs/decisions/0018-trials.md).
 //
 // For every class of sizes it counts the calls. The first follow the model; then a Trial goes through its turns, the
-// ranks agree once per stage on sums of medians, and what won is kept. Each rank counts alike, since a class follows
-// from what is equal on all ranks. Of calls whose sizes no rank knows, the ranks agree on the mean block of the first;
-// that is the size of all that follow, until a later mean is another by far.
+// ranks agree once per stage on sums of their times, and what won is kept. Each rank counts alike, since a class
+// follows from what is equal on all ranks. Of calls whose sizes no rank knows, the ranks agree on the mean block of the
+// first; that is the size of all that follow, until a later mean is another by far.
 #pragma once
 
 #include <array>

@@ -100,9 +100,9 @@ class Selector : SelectorState {
   std::vector<Decision> worth_trying(const Request& request, std::size_t most);
   /// How the guard measures the call.
   Trying trying(const Request& request);
-  /// Seconds by which the previous implementation takes longer than a decision's algorithm by what calls like these
-  /// were measured to take.
-  std::optional<double> expected_lead(const Decision& decision, const Request& request) const;
+  /// Seconds that a decision, the previous implementation where it serves nothing, is expected to take by what calls
+  /// like these were measured to take.
+  std::optional<double> expected_seconds(const Decision& decision, const Request& request) const;
   /// The class of calls that a request belongs to.
   static DecisionKey key_of(const Request& request);
   /// What a trial decided; what stood for the class is forgotten.

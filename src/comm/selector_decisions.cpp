@@ -59,10 +59,10 @@ Trying trying(const Settings& settings, Chooser& chooser, const Request& request
 
 Trying Selector::trying(const Request& request) { return colltopo::trying(settings_, *chooser_, request); }
 
-std::optional<double> Selector::expected_lead(const Decision& decision, const Request& request) const {
+std::optional<double> Selector::expected_seconds(const Decision& decision, const Request& request) const {
   // Another collective's previous implementation is no answer.
-  if (decision.algorithm == nullptr || scheduled(request.collective) != request.collective) return std::nullopt;
-  return chooser_->measured_lead(*decision.algorithm, decision.options, request);
+  if (decision.file != nullptr || scheduled(request.collective) != request.collective) return std::nullopt;
+  return chooser_->measured_seconds(decision.algorithm, decision.options, request);
 }
 
 Request for_model(const Settings& settings, Chooser& chooser, const Request& request) {

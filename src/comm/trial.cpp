@@ -9,8 +9,11 @@ namespace {
 
 constexpr std::size_t k_first_calls = 3;   // of a turn of the first stage, of which the first does not count
 constexpr std::size_t k_second_calls = 5;  // the same of the second stage
+constexpr std::size_t k_third_calls = 13;  // of the third, if calls are short
+constexpr double k_short_ns = 2e6;         // the best contestant's
 constexpr std::size_t k_most_second = 3;   // contestants of the second stage, the best of the first
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
+constexpr double k_hopeless = 3;           // the same of who is expected to be at most k_behind times it
 constexpr double k_behind = 1.15;          // times the best of the second stage: out
 constexpr int k_stages = 3;                // in the last, those that are left go on as in the second
 constexpr int k_brief_stages = 2;          // in which all calls count
@@ -18,17 +21,26 @@ constexpr double k_margin = 0.96;          // of the previous implementation's t
 constexpr double k_most_expected = 0.25;   // of its time, that an expected lead is taken for
 constexpr double k_brief_expected = 0.5;   // of the lead that decides is the expected one
 constexpr double k_expected = 0.25;        // the same where more calls are measured
+constexpr double k_longest = 2;            // medians, that a call of a row counts for
 constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
+
+// Seconds of one call of a row whose calls are long and short by turns, as ranks run ahead of each other and wait: all
+// of them together are the row. What is disturbed counts for no more than the longest of those.
+double mean_of_row(const std::vector<double>& seconds, double median) {
+  double sum = 0;
+  for (const double one : seconds) sum += std::min(one, k_longest * median);
+  return sum / static_cast<double>(seconds.size());
+}
 
 }  // namespace
 
-Trial::Trial(std::vector<std::optional<double>> leads, bool previous_is_last, TrialKind kind)
+Trial::Trial(std::vector<std::optional<double>> expected, bool previous_is_last, TrialKind kind)
     : previous_is_last_(previous_is_last),
       kind_(kind),
-      leads_(std::move(leads)),
-      left_(leads_.size()),
-      times_(leads_.size()),
-      sums_(leads_.size(), -1) {
+      expected_(std::move(expected)),
+      left_(expected_.size()),
+      times_(expected_.size()),
+      sums_(expected_.size(), -1) {
   std::iota(left_.begin(), left_.end(), std::size_t{0});
   begin_stage(k_first_calls, false);
 }
@@ -46,16 +58,17 @@ void Trial::begin_stage(std::size_t calls, bool forth_and_back) {
 
 void Trial::add(std::size_t contestant, double seconds) { times_[contestant].push_back(seconds); }
 
-std::vector<long long> Trial::medians() const {
-  std::vector<long long> medians;
+std::vector<long long> Trial::times() const {
+  std::vector<long long> all;
   for (std::vector<double> times : times_) {
     std::ranges::sort(times);
     const std::size_t n = times.size();
     // Of two, the smaller: what disturbs a call makes it longer.
     const double median = n == 0 ? 0 : n <= 2 ? times[0] : (times[(n - 1) / 2] + times[n / 2]) / 2;
-    medians.push_back(n == 0 ? k_no_time : std::min(k_no_time, static_cast<long long>(median * 1e9)));
+    const double seconds = n == 0 || kind_ != TrialKind::as_they_come ? median : mean_of_row(times, median);
+    all.push_back(n == 0 ? k_no_time : std::min(k_no_time, static_cast<long long>(seconds * 1e9)));
   }
-  return medians;
+  return all;
 }
 
 void Trial::keep_best(std::span<const long long> sums) {
@@ -68,11 +81,13 @@ void Trial::keep_best(std::span<const long long> sums) {
 void Trial::narrow(std::span<const long long> sums, int ranks) {
   for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
   const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
-  const double most = (stage_ == 0 ? k_far_behind : k_behind) * static_cast<double>(sums[best]);
+  const auto least = static_cast<double>(sums[best]);
   if (++stage_ < (kind_ == TrialKind::brief ? k_brief_stages : k_stages)) {
-    std::erase_if(left_, [&](std::size_t c) { return static_cast<double>(sums[c]) > most; });
+    std::erase_if(left_, [&](std::size_t c) { return is_out(c, static_cast<double>(sums[c]) / least); });
     keep_best(sums);
-    if (left_.size() > 1) return begin_stage(kind_ == TrialKind::as_they_come ? k_second_calls : k_first_calls, true);
+    const bool many = stage_ == k_stages - 1 && least < k_short_ns * ranks;
+    const std::size_t calls = kind_ != TrialKind::as_they_come ? k_first_calls : many ? k_third_calls : k_second_calls;
+    if (left_.size() > 1) return begin_stage(calls, true);
   }
   winner_ = best;
   if (previous_is_last_) {
@@ -85,14 +100,25 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
   place_ = 0;
 }
 
+// After the stage before this one.
+bool Trial::is_out(std::size_t contestant, double times_the_best) const {
+  if (stage_ > 1) return times_the_best > k_behind;
+  const std::optional<double>& own = expected_[contestant];
+  const bool close = own && std::ranges::all_of(expected_, [&](const std::optional<double>& other) {
+                       return !other || *own <= k_behind * *other;
+                     });
+  return times_the_best > (close ? k_hopeless : k_far_behind);
+}
+
 bool Trial::beats_previous(std::size_t contestant, int ranks) const {
   const std::size_t previous = sums_.size() - 1;
   const auto one = static_cast<double>(sums_[contestant]), of_previous = static_cast<double>(sums_[previous]);
   double lead = of_previous - one;
-  if (leads_[contestant]) {
+  if (expected_[contestant] && expected_[previous]) {
     const double weight = kind_ == TrialKind::brief ? k_brief_expected : k_expected;
     const double most = k_most_expected * of_previous;
-    lead += weight * (std::clamp(*leads_[contestant] * 1e9 * ranks, -most, most) - lead);
+    const double expected = (*expected_[previous] - *expected_[contestant]) * 1e9 * ranks;
+    lead += weight * (std::clamp(expected, -most, most) - lead);
   }
   return lead >= std::max(k_resolution_ns * ranks, (1 - k_margin) * of_previous);
 }

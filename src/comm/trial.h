@@ -23,9 +23,10 @@ enum class TrialKind {
 class Trial {
  public:
   /// `previous_is_last`: the last contestant is the previous implementation, whom others must beat by a margin.
-  /// `leads`: seconds per call by which each is expected to be ahead of it, if anything is; they count as much as what
-  /// a brief trial measures, and a third as much as others.
-  Trial(std::vector<std::optional<double>> leads, bool previous_is_last, TrialKind kind = TrialKind::as_they_come);
+  /// `expected`: seconds per call of each, where something is known. Who is expected to be close is not out for two
+  /// calls, and leads over the previous implementation count as much as those that a brief trial measures, a third as
+  /// much as others.
+  Trial(std::vector<std::optional<double>> expected, bool previous_is_last, TrialKind kind = TrialKind::as_they_come);
 
   struct Turn {
     std::size_t contestant = 0;
@@ -37,10 +38,10 @@ class Trial {
   void advance() { ++place_; }
   void add(std::size_t contestant, double seconds);
 
-  /// This rank's median of each contestant in this stage, the last with the one before it, in nanoseconds; k_no_time
-  /// for one without any.
-  std::vector<long long> medians() const;
-  /// With the sums of all `ranks`' medians, equal everywhere.
+  /// What a call takes on this rank, of each contestant in this stage, the last with the one before it, in nanoseconds;
+  /// k_no_time for one without any.
+  std::vector<long long> times() const;
+  /// With the sums of all `ranks`' times(), equal everywhere.
   void narrow(std::span<const long long> sums, int ranks);
   /// Once the trial is over.
   std::optional<std::size_t> winner() const { return winner_; }
@@ -53,11 +54,12 @@ class Trial {
  private:
   void begin_stage(std::size_t calls, bool forth_and_back);
   void keep_best(std::span<const long long> sums);
+  bool is_out(std::size_t contestant, double times_the_best) const;
   bool beats_previous(std::size_t contestant, int ranks) const;
 
   bool previous_is_last_;
   TrialKind kind_;
-  std::vector<std::optional<double>> leads_;  // [contestant]
+  std::vector<std::optional<double>> expected_;  // [contestant]
   int stage_ = 0;
   std::size_t place_ = 0;
   std::vector<Turn> turns_;

@@ -326,20 +326,21 @@ TEST(Choice, less_of_a_lead_is_asked_of_a_component_that_was_measured) {
   EXPECT_EQ(lead(fitted, "swing"), lead(plain, "swing"));
 }
 
-TEST(Choice, a_lead_is_known_where_calls_were_measured) {
-  const Algorithm& swing = *algorithm_named("swing");
+TEST(Choice, seconds_are_known_where_calls_were_measured) {
+  const Algorithm* const swing = algorithm_named("swing");
   Request request{Collective::allreduce, 0, 64, true, true};
   Chooser plain(16, on_nodes(16, 4), {}, {});
-  EXPECT_EQ(plain.measured_lead(swing, {}, request), std::nullopt);
-  const double ours = plain.price(swing, {}, request).seconds;
+  EXPECT_EQ(plain.measured_seconds(swing, {}, request), std::nullopt);
+  EXPECT_EQ(plain.measured_seconds(nullptr, {}, request), std::nullopt);
+  const double ours = plain.price(*swing, {}, request).seconds;
   const double previous = 1.5 * named(plain.candidates(request), "fallback").seconds;
   Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, previous, "swing"));
-  EXPECT_NEAR(fitted.measured_lead(swing, {}, request).value(), previous - ours, 0.1 * previous);
+  EXPECT_NEAR(fitted.measured_seconds(swing, {}, request).value(), ours, 0.1 * ours);
+  EXPECT_NEAR(fitted.measured_seconds(nullptr, {}, request).value(), previous, 0.1 * previous);
   request.fallback_allowed = false;
-  EXPECT_EQ(fitted.measured_lead(swing, {}, request), std::nullopt);
-  request.fallback_allowed = true;
+  EXPECT_EQ(fitted.measured_seconds(nullptr, {}, request), std::nullopt);
   request.commutative = false;
-  EXPECT_EQ(fitted.measured_lead(swing, {}, request), std::nullopt) << "swing may not serve it";
+  EXPECT_EQ(fitted.measured_seconds(swing, {}, request), std::nullopt) << "it may not serve the call";
 }
 
 TEST(Choice, a_collective_is_measured_with_the_component_that_serves_what_is_declined) {

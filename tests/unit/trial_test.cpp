@@ -34,7 +34,7 @@ std::vector<int> played_by(Trial& trial, const std::function<std::optional<doubl
   std::vector<int> turns(trial.contestants());
   while (!trial.winner()) {
     if (trial.must_agree()) {
-      std::vector<long long> sums = trial.medians();
+      std::vector<long long> sums = trial.times();
       for (long long& sum : sums) sum *= ranks;
       trial.narrow(sums, ranks);
       continue;
@@ -49,7 +49,7 @@ std::vector<int> played_by(Trial& trial, const std::function<std::optional<doubl
   return turns;
 }
 
-// Of whose leads nothing is known.
+// Of whose contestants nothing is known.
 Trial trial_of(std::size_t contestants, bool previous_is_last, TrialKind kind = TrialKind::as_they_come) {
   return Trial(std::vector<std::optional<double>>(contestants), previous_is_last, kind);
 }
@@ -65,7 +65,7 @@ TEST(Trial, the_fastest_wins_and_who_is_far_behind_is_out_early) {
   const std::vector<int> turns = played(trial, {10e-6, 9e-6, 40e-6}, 16);
   EXPECT_EQ(trial.winner(), 1u);
   EXPECT_EQ(turns[2], 3) << "four times as long: only the first stage";
-  EXPECT_EQ(turns[0], 23);
+  EXPECT_EQ(turns[0], 39);
   EXPECT_NEAR(trial.seconds(1, 16), 9e-6, 1e-8);
   EXPECT_NEAR(trial.seconds(2, 16), 40e-6, 1e-8);
 }
@@ -73,7 +73,7 @@ TEST(Trial, the_fastest_wins_and_who_is_far_behind_is_out_early) {
 TEST(Trial, three_at_most_are_in_the_second_stage_and_the_close_ones_in_the_third) {
   Trial trial = trial_of(5, true);
   const std::vector<int> turns = played(trial, {14e-6, 10e-6, 13e-6, 12e-6, 11e-6}, 16);
-  EXPECT_EQ(turns, (std::vector<int>{3, 23, 3, 13, 23}));
+  EXPECT_EQ(turns, (std::vector<int>{3, 39, 3, 13, 39}));
   EXPECT_EQ(trial.winner(), 1u);
   Trial without = trial_of(5, true);
   EXPECT_EQ(played(without, {14e-6, 13e-6, 10e-6, 11e-6, 15e-6}, 16)[4], 3) << "fourth though it is the previous one";
@@ -108,7 +108,7 @@ TEST(Trial, a_brief_one_takes_few_calls) {
 
 TEST(Trial, what_was_expected_counts_as_much_as_what_a_brief_one_measures_within_limits) {
   const auto winner = [](double seconds, double lead) {
-    Trial trial({lead, std::nullopt}, true, TrialKind::brief);
+    Trial trial({10e-6 - lead, 10e-6}, true, TrialKind::brief);
     played(trial, {seconds, 10e-6}, 8);
     return trial.winner();
   };
@@ -123,12 +123,12 @@ TEST(Trial, what_was_expected_counts_as_much_as_what_a_brief_one_measures_within
 }
 
 TEST(Trial, what_was_expected_is_a_quarter_of_what_decides_others) {
-  const auto winner = [](std::vector<double> seconds, std::vector<std::optional<double>> leads) {
-    Trial trial(std::move(leads), true);
+  const auto winner = [](std::vector<double> seconds, std::vector<std::optional<double>> expected) {
+    Trial trial(std::move(expected), true);
     played(trial, seconds, 8);
     return trial.winner();
   };
-  const auto two = [&](double seconds, double lead) { return winner({seconds, 10e-6}, {lead, std::nullopt}); };
+  const auto two = [&](double seconds, double lead) { return winner({seconds, 10e-6}, {10e-6 - lead, 10e-6}); };
   EXPECT_EQ(two(9.9e-6, 1.6e-6), 0u) << "4.75%: as fast here, and was faster before";
   EXPECT_EQ(two(9.9e-6, 1e-6), 1u) << "3.25%";
   EXPECT_EQ(two(9.5e-6, 0), 1u) << "3.75%";
@@ -137,10 +137,45 @@ TEST(Trial, what_was_expected_is_a_quarter_of_what_decides_others) {
   EXPECT_EQ(two(10.4e-6, 1), 1u);
   EXPECT_EQ(two(8.6e-6, -1), 0u) << "nor 14%";
   EXPECT_EQ(two(8.8e-6, -1), 1u);
-  const std::vector<std::optional<double>> leads = {3e-6, 1e-6, std::nullopt};
-  EXPECT_EQ(winner({9.8e-6, 9.4e-6, 10e-6}, leads), 1u) << "the faster one's own counts, 7%";
-  EXPECT_EQ(winner({10.2e-6, 12e-6, 10e-6}, leads), 0u);
-  EXPECT_EQ(winner({12e-6, 12e-6, 10e-6}, leads), 2u) << "none of ours is left after the second stage";
+  const std::vector<std::optional<double>> known = {7e-6, 9e-6, 10e-6};
+  EXPECT_EQ(winner({9.8e-6, 9.4e-6, 10e-6}, known), 1u) << "the faster one's own counts, 7%";
+  EXPECT_EQ(winner({10.2e-6, 12e-6, 10e-6}, known), 0u);
+  EXPECT_EQ(winner({12e-6, 12e-6, 10e-6}, known), 2u) << "none of ours is left after the second stage";
+}
+
+TEST(Trial, two_slow_calls_of_who_is_expected_to_be_close_end_nothing) {
+  const auto turns = [](std::vector<std::optional<double>> expected, double first, double then) {
+    Trial trial(std::move(expected), true);
+    int calls = 0;
+    const std::vector<int> all = played_by(trial, [&](const Trial::Turn& turn) {
+      if (turn.contestant == 1) return 10e-6;
+      return ++calls <= 3 ? first : then;
+    });
+    return std::pair(all[0], trial.winner());
+  };
+  EXPECT_EQ(turns({std::nullopt, std::nullopt}, 20e-6, 8e-6), std::pair(3, std::optional<std::size_t>(1)));
+  EXPECT_EQ(turns({8e-6, 10e-6}, 20e-6, 8e-6).second, 0u);
+  EXPECT_EQ(turns({8e-6, 10e-6}, 20e-6, 20e-6), std::pair(13, std::optional<std::size_t>(1)));
+  EXPECT_EQ(turns({8e-6, 10e-6}, 40e-6, 8e-6).first, 3) << "three times as long";
+  EXPECT_EQ(turns({12e-6, 10e-6}, 20e-6, 8e-6).first, 3) << "expected behind";
+}
+
+TEST(Trial, a_row_of_calls_takes_what_they_take_together) {
+  // Short and long by turns, 10 us in the mean: the median of most is 8.
+  Trial trial = trial_of(2, true);
+  int calls = 0;
+  played_by(trial, [&](const Trial::Turn& turn) {
+    if (turn.contestant == 0) return ++calls % 3 == 0 ? 14e-6 : 8e-6;
+    return 9.5e-6;
+  });
+  EXPECT_EQ(trial.winner(), 1u);
+}
+
+TEST(Trial, short_calls_that_are_close_have_longer_turns_at_last) {
+  Trial short_ones = trial_of(2, true), long_ones = trial_of(2, true), rooted = trial_of(2, true, TrialKind::together);
+  EXPECT_EQ(played(short_ones, {1e-3, 1.1e-3}), (std::vector<int>{39, 39}));
+  EXPECT_EQ(played(long_ones, {3e-3, 3.1e-3}), (std::vector<int>{23, 23}));
+  EXPECT_EQ(played(rooted, {1e-3, 1.1e-3}), (std::vector<int>{15, 15}));
 }
 
 TEST(Trial, all_calls_of_a_brief_one_count) {
