@@ -306,17 +306,17 @@ using std::chrono_literals::operator""us;
 
 TEST_F(Guarded, a_slow_previous_implementation_loses_though_nothing_is_known_of_it) {
   Ranks ranks(k_ranks);
-  const Counted all = calls(ranks, 100, 100, {{"verbose", "1"}}, 20000us);
+  const Counted all = calls(ranks, 140, 140, {{"verbose", "1"}}, 20000us);
   EXPECT_GE(all.left, 3) << "its turn";
   Ranks again(k_ranks);
-  EXPECT_EQ(calls(again, 100, 10, {}, 20000us).served, 10);
+  EXPECT_EQ(calls(again, 140, 10, {}, 20000us).served, 10);
   EXPECT_THAT(ranks.said, Contains(HasSubstr("alltoall of 8 to 9 bytes on 4 ranks: ")));
   EXPECT_THAT(ranks.said, Contains(HasSubstr("(measured: ")));
 }
 
 TEST_F(Guarded, a_fast_previous_implementation_keeps_the_calls) {
   Ranks ranks(k_ranks);
-  const Counted last = calls(ranks, 100, 10, {{"latency_node", "1us"}, {"verbose", "1"}}, 0us);
+  const Counted last = calls(ranks, 140, 10, {{"latency_node", "1us"}, {"verbose", "1"}}, 0us);
   EXPECT_EQ(last.left, 10);
   EXPECT_THAT(ranks.said, Contains(HasSubstr("fallback (measured: ")));
 }
@@ -327,9 +327,9 @@ TEST_F(Guarded, all_that_are_predicted_to_be_close_take_part) {
   };
   // In this order: 18, 25 and 27 us; then linear 9, tra 18 and pairwise 27.
   Ranks close(k_ranks), apart(k_ranks);
-  calls(close, 100, 0, {{"latency_node", "9us"}, {"message_overhead", "8us"}, {"verbose", "1"}}, 20000us);
+  calls(close, 140, 0, {{"latency_node", "9us"}, {"message_overhead", "8us"}, {"verbose", "1"}}, 20000us);
   for (const char* algorithm : {"tra", "linear", "pairwise"}) EXPECT_THAT(close.said, takes_part(algorithm));
-  calls(apart, 100, 0, {{"latency_node", "9us"}, {"verbose", "1"}}, 20000us);
+  calls(apart, 140, 0, {{"latency_node", "9us"}, {"verbose", "1"}}, 20000us);
   for (const char* algorithm : {"tra", "linear"}) EXPECT_THAT(apart.said, takes_part(algorithm));
   EXPECT_THAT(apart.said, Not(takes_part("pairwise")));
 }
@@ -353,20 +353,20 @@ TEST_F(Guarded, few_calls_and_choice_by_model_try_nothing) {
 TEST_F(Guarded, sums_whose_order_shows_are_tried_with_a_file_alone_and_exact_ones_always) {
   const std::vector<std::pair<const char*, std::string>> plain = {{"latency_node", "3us"}, {"verbose", "1"}};
   Ranks floating(k_ranks), exact(k_ranks), filed(k_ranks);
-  calls(floating, 100, 100, plain, 1000us, true, COLLTOPO_OP_COMMUTATIVE);
+  calls(floating, 140, 140, plain, 1000us, true, COLLTOPO_OP_COMMUTATIVE);
   EXPECT_THAT(floating.said, Not(Contains(HasSubstr("measured: "))));
-  calls(exact, 100, 100, plain, 1000us, true);
+  calls(exact, 140, 140, plain, 1000us, true);
   EXPECT_THAT(exact.said, Contains(HasSubstr("measured: ")));
   auto with_file = plain;
   with_file.push_back({"decisions", path_});
-  calls(filed, 100, 100, with_file, 1000us, true, COLLTOPO_OP_COMMUTATIVE);
+  calls(filed, 140, 140, with_file, 1000us, true, COLLTOPO_OP_COMMUTATIVE);
   EXPECT_THAT(filed.said, Contains(HasSubstr("measured: ")));
 }
 
 TEST_F(Guarded, the_next_job_does_what_the_file_says_from_its_first_call) {
   std::ofstream(path_) << "colltopo-decisions 1\n";
   Ranks first(k_ranks);
-  calls(first, 100, 1, {{"decisions", path_}}, 20000us);
+  calls(first, 140, 1, {{"decisions", path_}}, 20000us);
   std::string text;
   std::ifstream in(path_);
   for (std::string line; std::getline(in, line);) text += line + '\n';
@@ -386,7 +386,7 @@ TEST_F(Guarded, the_next_job_does_what_the_file_says_from_its_first_call) {
 TEST_F(Guarded, a_broken_file_of_decisions_is_named_and_changes_nothing) {
   std::ofstream(path_) << "hello\n";
   Ranks ranks(k_ranks);
-  calls(ranks, 100, 1, {{"decisions", path_}}, 100us);
+  calls(ranks, 140, 1, {{"decisions", path_}}, 100us);
   EXPECT_THAT(ranks.said, Contains(HasSubstr(path_ + ":1: 'hello'; expected 'colltopo-decisions 1'")));
   std::string line;
   std::getline(std::ifstream(path_) >> std::ws, line);
@@ -615,7 +615,7 @@ TEST(Trials, of_measured_calls_with_a_root_short_ones_are_tried_briefly_and_the_
 TEST_F(Guarded, a_later_communicator_of_the_kind_begins_with_what_was_measured) {
   const std::vector<std::pair<const char*, std::string>> settings = {{"latency_node", "5us"}, {"verbose", "1"}};
   Ranks first(k_ranks), second(k_ranks);
-  calls(first, 100, 1, settings, 20000us);
+  calls(first, 140, 1, settings, 20000us);
   const Counted all = calls(second, 30, 30, settings, 0us);
   EXPECT_EQ(all.served, 30);
   EXPECT_THAT(second.said, Contains(HasSubstr("(measured, predicted ")));
