@@ -106,7 +106,7 @@ def run_command(transport, environment):
 
 def on_processors():
     """What to put before a program for its ranks to stay on this machine's processors by turns, as ranks of a real job each stay on one of
-    their own: where the kernel places them otherwise, calls of 10 to 500 us take up to twice as long in one job as in the next."""
+    their own: where the kernel places them, ratios of times of 100 to 400 us differ twice as much from job to job (2% to 6% instead of 1% to 3%)."""
     return ["sh", "-c", f'exec taskset -c $((OMPI_COMM_WORLD_RANK % {os.cpu_count()})) "$@"', "sh"]
 
 
