@@ -43,7 +43,7 @@ void add_tune(CLI::App& app, Session& session) {
   const auto arguments = std::make_shared<TuneArguments>();
   command->add_option("-o,--output", arguments->output, "File to add them to; by default one that jobs find");
   command->add_option("--seconds", arguments->seconds,
-                      "For measuring algorithms, after the constants; 0: constants only");
+                      "To take in all, most of it for the times of algorithms; 0: constants only");
   command->callback([arguments, &session] { run_tune(*arguments, session); });
 }
 

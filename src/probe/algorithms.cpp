@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 
-#include "probe/counters.h"
 #include "probe/meet.h"
 
 namespace colltopo::probe {
@@ -53,7 +52,7 @@ class Meetings {
 // One call of each collective, with bytes as in Request. Numbers are whole: any order of a sum has the same bits.
 class Caller {
  public:
-  Caller(MPI_Comm comm, const Counters& counters, Meetings& meetings, Collective collective, std::size_t bytes)
+  Caller(MPI_Comm comm, const Counters* counters, Meetings& meetings, Collective collective, std::size_t bytes)
       : comm_(comm),
         counters_(counters),
         meetings_(meetings),
@@ -103,7 +102,7 @@ class Caller {
   /// would run ahead of each other, which is faster than one call by some algorithms and not by others: before each
   /// they meet, and what that takes is measured and taken off.
   std::vector<double> seconds(int blocks, int calls) {
-    const unsigned long long before = counters_.value("calls");
+    const unsigned long long before = served_calls();
     const bool meets = rooted(collective_);
     std::vector<double> own;
     for (int block = 0; block < blocks; ++block) {
@@ -113,7 +112,7 @@ class Caller {
       }));
       if (meets) own.push_back(seconds_of(calls, [] { meet(MPI_COMM_WORLD); }));
     }
-    const unsigned long long by_us = counters_.value("calls") - before;
+    const unsigned long long by_us = served_calls() - before;
     was_served_ = was_served_ || by_us > 0;
     was_declined_ =
         was_declined_ || by_us < static_cast<unsigned long long>(blocks) * static_cast<unsigned long long>(calls);
@@ -121,14 +120,15 @@ class Caller {
     MPI_Allreduce(own.data(), slowest.data(), static_cast<int>(own.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return meets ? less_meetings(slowest) : slowest;
   }
-  /// On every rank, all calls so far, by the component or by nobody else than the previous one.
+  /// All calls so far, by the component or by nobody else than the previous one.
   bool was_always(bool served) const {
-    int other = served ? was_declined_ : was_served_, on_any = 0;
-    MPI_Allreduce(&other, &on_any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    return on_any == 0;
+    int other = served ? was_declined_ : was_served_;
+    MPI_Bcast(&other, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return other == 0;
   }
 
  private:
+  unsigned long long served_calls() const { return counters_ == nullptr ? 0 : counters_->value("calls"); }
   template <class Do>
   static double seconds_of(int times, const Do& what) {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -149,12 +149,12 @@ class Caller {
   }
 
   MPI_Comm comm_;
-  const Counters& counters_;
+  const Counters* counters_;  // null but on rank 0
   Meetings& meetings_;
   Collective collective_;
   int count_;
   std::vector<int> counts_, in_, out_;
-  bool was_served_ = false, was_declined_ = false;
+  bool was_served_ = false, was_declined_ = false;  // rank 0's
 };
 
 // A communicator on which this algorithm serves its collective.
@@ -183,6 +183,22 @@ int as_many(double all, double part, int least, int most) {
   return part * most <= all ? most : std::max(least, static_cast<int>(all / part));
 }
 
+// Of the time that all contenders have together: rank 0's, by its clock.
+class Limit {
+ public:
+  explicit Limit(double seconds) : seconds_(seconds) {}
+
+  /// Collective.
+  bool leaves_time(double share = 1) const {
+    int leaves = MPI_Wtime() - start_ <= share * seconds_;
+    MPI_Bcast(&leaves, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return leaves != 0;
+  }
+
+ private:
+  double start_ = MPI_Wtime(), seconds_;
+};
+
 enum class Half { small, large };  // of the sizes
 
 // How long the calls of one size go on in a round.
@@ -196,8 +212,9 @@ constexpr Effort k_first_round{3, 2, 2e-3}, k_further_round{7, 3, 2.5e-2};
 // The calls of one contender, from round to round; its communicator lives as long.
 class Measured {
  public:
-  Measured(const Contender& contender, const std::string& constants, const Counters& counters, Meetings& meetings)
-      : contender_(contender), served_(contender, constants), counters_(counters), meetings_(meetings) {}
+  Measured(const Contender& contender, const std::string& constants, const Counters* counters, Meetings& meetings,
+           const Limit& limit)
+      : contender_(contender), comm_(contender, constants), counters_(counters), meetings_(meetings), limit_(limit) {}
 
   void measure_again(Half half, const Effort& effort) {
     const std::vector<std::size_t> every = sizes_of(contender_.collective, ranks_of(MPI_COMM_WORLD));
@@ -206,7 +223,8 @@ class Measured {
     const auto small = static_cast<std::size_t>(first_large - contender_.sizes.begin());
     const int least_blocks = half == Half::small ? effort.small_blocks : effort.large_blocks;
     for (const std::size_t bytes : half == Half::small ? all.first(small) : all.subspan(small)) {
-      Caller caller(served_.get(), counters_, meetings_, contender_.collective, bytes);
+      if (!limit_.leaves_time()) break;
+      Caller caller(comm_.get(), counters_, meetings_, contender_.collective, bytes);
       const double second = caller.seconds(k_first_calls, 1).back();  // after connections and plans
       const double one = second + (rooted(contender_.collective) ? 2 * meetings_.median() : 0);
       if (one > k_row && !seconds_.contains(bytes) && caller.was_always(contender_.algorithm != k_previous)) {
@@ -236,37 +254,29 @@ class Measured {
 
  private:
   const Contender& contender_;
-  ServedBy served_;
-  const Counters& counters_;
+  ServedBy comm_;
+  const Counters* counters_;
   Meetings& meetings_;
+  const Limit& limit_;
   std::map<std::size_t, std::vector<double>> seconds_;
 };
-
-// Rank 0's clock, on all ranks.
-double seconds_since(double start) {
-  double taken = MPI_Wtime() - start;
-  MPI_Bcast(&taken, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-  return taken;
-}
 
 }  // namespace
 
 std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, std::size_t likely,
-                                            const std::string& constants, double seconds) {
-  const Counters counters;
+                                            const std::string& constants, double seconds, const Counters* counters) {
   Meetings meetings;
   std::deque<Measured> all;
-  const double start = MPI_Wtime();
-  const auto is_time = [&](double until) { return seconds_since(start) <= until; };
+  const Limit limit(seconds);
   const auto begin_next = [&]() -> Measured& {
-    return all.emplace_back(contenders[all.size()], constants, counters, meetings);
+    return all.emplace_back(contenders[all.size()], constants, counters, meetings, limit);
   };
   // Who begins has large calls too before all small ones are measured; what is less likely comes after that.
-  while (all.size() < likely && is_time(k_share_of_small * seconds))
+  while (all.size() < likely && limit.leaves_time(k_share_of_small))
     begin_next().measure_again(Half::small, k_first_round);
   for (Measured& one : all)
-    if (is_time(seconds)) one.measure_again(Half::large, k_first_round);
-  while (all.size() < contenders.size() && is_time(seconds)) {
+    if (limit.leaves_time()) one.measure_again(Half::large, k_first_round);
+  while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();
     for (const Half half : {Half::small, Half::large}) one.measure_again(half, k_first_round);
   }
@@ -274,7 +284,7 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   for (int round = 1; round < k_most_rounds; ++round)
     for (const Half half : {Half::small, Half::large})
       for (Measured& one : all)
-        if (is_time(seconds)) one.measure_again(half, k_further_round);
+        if (limit.leaves_time()) one.measure_again(half, k_further_round);
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {
     ConstantsRecord::Times times = one.times();

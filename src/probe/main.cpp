@@ -22,6 +22,8 @@ namespace {
 
 using namespace colltopo;
 
+constexpr double k_least_for_algorithms = 0.3;  // of the seconds, where the constants take nearly all
+
 std::string constant_text(const std::string& name, double value) {
   return name.starts_with("bandwidth") ? fmt::format("{:.3g} GB/s", value * 1e-9)
                                        : fmt::format("{:.3g} us", value * 1e6);
@@ -85,12 +87,16 @@ class ScratchRecord {
   std::filesystem::path folder_;
 };
 
-// Adds the times of what the model finds best with the record's constants. `why`: what kept it from that.
-void measure_algorithms(const probe::Places& places, double seconds, ConstantsRecord& record, std::string& why) {
+// Adds the times of what the model finds best with the record's constants. `end`: when to be done, by MPI_Wtime of rank
+// 0. `why`: what kept it from that.
+void measure_algorithms(const probe::Places& places, double end, ConstantsRecord& record, std::string& why) {
   std::string text;
   int likely = 0;
   std::optional<ScratchRecord> scratch;
+  // One process's: to open the tools interface takes a quarter of a second of its processor.
+  std::optional<Counters> counters;
   if (places.rank == 0 && places.ranks > 1) {
+    counters.emplace();
     try {
       if (!has_parameter("coll_topo_priority")) throw Error("coll/topo is not loaded in this job");
       scratch.emplace(record);
@@ -116,21 +122,23 @@ void measure_algorithms(const probe::Places& places, double seconds, ConstantsRe
     all.push_back({*collective_named(collective), algorithm, component == "-" ? "" : component, {}});
     for (std::size_t bytes = 0; words >> bytes;) all.back().sizes.push_back(bytes);
   }
-  record.times = probe::measure(all, static_cast<std::size_t>(likely), constants, seconds);
+  record.times = probe::measure(all, static_cast<std::size_t>(likely), constants, end - MPI_Wtime(),
+                                counters ? &*counters : nullptr);
   record.places = places_of(places.node_of);
   if (record.times.empty() && why.empty() && !all.empty())
     why = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
 }
 
 int run(std::string path, double seconds, bool json) {
-  const probe::Places places;
   const double start = MPI_Wtime();
+  const probe::Places places;
   const probe::Measurements found = probe::measure(places);
   ConstantsRecord record{
       places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded, found.alone};
   record.library = shell_library(MPI_Get_library_version);
   std::string why_no_times;
-  if (seconds > 0) measure_algorithms(places, seconds, record, why_no_times);
+  const double end = std::max(start + seconds, MPI_Wtime() + k_least_for_algorithms * seconds);
+  if (seconds > 0) measure_algorithms(places, end, record, why_no_times);
   if (places.rank != 0) return 0;
   record.seconds = MPI_Wtime() - start;
   try {
@@ -153,10 +161,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::string path;
   bool json = false;
-  double seconds = 1;
+  double seconds = 1.8;
   CLI::App app{"Measures the constants of colltopo's model, under mpirun on the hosts and with the ranks of real jobs"};
   app.add_option("-o,--output", path, "File to add them to; by default one that jobs find by themselves");
-  app.add_option("--seconds", seconds, "For measuring algorithms, after the constants; 0: constants only")
+  app.add_option("--seconds", seconds, "To take in all, most of it for the times of algorithms; 0: constants only")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--json", json, "One JSON object on standard output");

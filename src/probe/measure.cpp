@@ -11,21 +11,24 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr double k_long_enough = 0.03;  // s, of the repetitions that count
-constexpr int k_burst = 16;             // messages
+constexpr double k_long_enough = 0.015;                  // s, of the repetitions that count
+constexpr double k_least_growth = 2, k_most_growth = 8;  // of repetitions
+constexpr int k_burst = 16;                              // messages
 constexpr std::size_t k_small = 8, k_large = std::size_t{256} << 10, k_local = std::size_t{1} << 20;  // bytes
 constexpr int k_nobody = -1;
 
 // Seconds of one call of `once`, as the slowest rank has it: in ever more repetitions until they take long enough.
 double seconds_of(const std::function<void()>& once) {
   once();
-  for (int times = 1;; times *= 2) {
+  for (int times = 1;;) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (int i = 0; i < times; ++i) once();
     double seconds = MPI_Wtime() - start, slowest = 0;
     MPI_Allreduce(&seconds, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     if (slowest >= k_long_enough || times >= 1 << 20) return slowest / times;
+    const double growth = 1.2 * k_long_enough / std::max(slowest, 1e-9);
+    times = static_cast<int>(times * std::clamp(growth, k_least_growth, k_most_growth));
   }
 }
 
