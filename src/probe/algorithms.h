@@ -11,7 +11,7 @@
 namespace colltopo::probe {
 
 /// Collective, the contenders equal on all ranks, the first `likely` of them before the others: each is made to serve
-/// calls of a communicator of its own, at sizes_of its collective, with the constants of this file. What the component
+/// calls of a communicator of its own, at its sizes, with the constants of this file. What the component
 /// has not served is left out, and so is what `seconds` are not enough for. `counters`: of rank 0, as a call is served
 /// on all ranks or on none; null on others.
 std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, std::size_t likely,

@@ -105,6 +105,14 @@ class Leading {
   std::array<std::set<const Algorithm*>, k_collectives> known_;
 };
 
+// Previous components change their algorithms at powers of two that only they know, up to three times as fast behind
+// one as before it.
+std::vector<std::size_t> octaves_of(Collective collective, Rank ranks) {
+  std::vector<std::size_t> all;
+  for (std::size_t bytes = k_small_call; bytes <= sizes_of(collective, ranks).back(); bytes *= 2) all.push_back(bytes);
+  return all;
+}
+
 // "alltoall=tuned", as far as colltopo has the collective.
 std::vector<Contender> previous_ones(const std::string& previous, Rank ranks) {
   std::vector<Contender> all;
@@ -112,7 +120,7 @@ std::vector<Contender> previous_ones(const std::string& previous, Rank ranks) {
   for (std::string word; words >> word;) {
     const std::size_t equals = std::min(word.find('='), word.size() - 1);
     const auto collective = collective_named(std::string_view(word).substr(0, equals));
-    if (collective) all.push_back({*collective, k_previous, word.substr(equals + 1), sizes_of(*collective, ranks)});
+    if (collective) all.push_back({*collective, k_previous, word.substr(equals + 1), octaves_of(*collective, ranks)});
   }
   return all;
 }

@@ -14,11 +14,11 @@ struct Contender {
   Collective collective = Collective::alltoall;
   std::string algorithm;           // its name: of its variants the component takes the cheapest; or k_previous
   std::string component;           // that serves what is declined, if that is meant
-  std::vector<std::size_t> sizes;  // at which it is measured, of sizes_of()
+  std::vector<std::size_t> sizes;  // at which it is measured, ascending; ours of sizes_of()
 };
 inline constexpr const char* k_previous = "fallback";
 
-/// Sizes at which algorithms are measured, ascending, from a message to one whose bytes count.
+/// Sizes at which algorithms are measured first, ascending, from a message to one whose bytes count.
 std::vector<std::size_t> sizes_of(Collective collective, int ranks);
 
 struct Contenders {
