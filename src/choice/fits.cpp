@@ -8,8 +8,10 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_most_off = 8;    // what is off by more was disturbed, or is not what was measured
-constexpr double k_apart = 2;       // from what the collective's algorithms have in common: the rest is noise
+constexpr double k_most_off = 8;  // what is off by more was disturbed, or is not what was measured
+constexpr double k_apart = 2;     // from what the collective's algorithms have in common: the rest is noise
+// The same of a previous component, which may do something else than what it is priced as.
+constexpr double k_previous_apart = 4;
 constexpr double k_fade = 8;        // octaves beyond the last measured size, after which half of a factor is left
 constexpr std::size_t k_least = 1;  // byte: 0 bytes are as far off as one
 
@@ -57,7 +59,7 @@ bool Fits::covers(const Fitted& row, double octave) const {
 
 double Fits::factor(const Algorithm* algorithm, std::size_t bytes) const {
   const auto row = std::ranges::find(rows_, algorithm, &Fitted::algorithm);
-  return row == rows_.end() ? common(bytes) : near_the_others(*row, bytes);
+  return row == rows_.end() ? common(bytes) : near_the_others(*row, bytes, k_apart);
 }
 
 bool Fits::has(const Algorithm* algorithm) const {
@@ -67,14 +69,14 @@ bool Fits::has(const Algorithm* algorithm) const {
 std::optional<double> Fits::factor_of_previous(std::string_view name, std::size_t bytes) const {
   const auto row = std::ranges::find(previous_, name, &Fitted::previous);
   if (row == previous_.end()) return std::nullopt;
-  return near_the_others(*row, bytes);
+  return near_the_others(*row, bytes, k_previous_apart);
 }
 
-double Fits::near_the_others(const Fitted& row, std::size_t bytes) const {
+double Fits::near_the_others(const Fitted& row, std::size_t bytes, double apart) const {
   const double shared = common(bytes);
   if (!covers(row, octave_of(bytes))) return shared;
   const double own = between(row.points, octave_of(bytes));
-  return std::clamp(own, shared / k_apart, shared * k_apart);
+  return std::clamp(own, shared / apart, shared * apart);
 }
 
 double Fits::common(std::size_t bytes) const {

@@ -34,7 +34,8 @@ class Fits {
   bool has_any() const { return !rows_.empty(); }
   /// The median of all algorithms; of none that of the previous components, as the machine is the same; 1 of none.
   double common(std::size_t bytes) const;
-  /// The same as factor(), of what the component of this name is known to do. Nothing: it was not measured.
+  /// The same as factor(), of what the component of this name is known to do; at most four times as far from the
+  /// others', as that may not be what it does. Nothing: it was not measured.
   std::optional<double> factor_of_previous(std::string_view name, std::size_t bytes) const;
   /// For each size between two others, by what share of the measured time a factor from those alone would be off.
   const std::vector<double>& errors() const { return errors_; }
@@ -51,7 +52,7 @@ class Fits {
   static double between(std::span<const Point> points, double octave);
   /// Whether a row knows of such calls: it was measured at smaller and larger ones, or as far as any.
   bool covers(const Fitted& row, double octave) const;
-  double near_the_others(const Fitted& row, std::size_t bytes) const;
+  double near_the_others(const Fitted& row, std::size_t bytes, double apart) const;
 
   std::vector<Fitted> rows_, previous_;
   double first_ = std::numeric_limits<double>::infinity(), last_ = 0;  // octaves, of all that were measured

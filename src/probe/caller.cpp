@@ -35,11 +35,7 @@ double median_of(std::vector<double> seconds) {
 void Meetings::add(const std::vector<double>& seconds) { std::ranges::copy(seconds, std::back_inserter(seconds_)); }
 
 Caller::Caller(MPI_Comm comm, const Counters* counters, Meetings& meetings, Collective collective, std::size_t bytes)
-    : comm_(comm),
-      counters_(counters),
-      meetings_(meetings),
-      collective_(collective),
-      count_(static_cast<int>(bytes)) {
+    : comm_(comm), counters_(counters), meetings_(meetings), collective_(collective), count_(static_cast<int>(bytes)) {
   const std::size_t shards = row(collective).counts_shards() ? static_cast<std::size_t>(ranks_of(comm)) : 1;
   const std::size_t all = bytes * shards;
   counts_.assign(shards, static_cast<int>(bytes / sizeof(int)));
@@ -104,7 +100,6 @@ bool Caller::was_always(bool served) const {
   MPI_Bcast(&other, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return other == 0;
 }
-
 
 // [block] of pairs of a call after a meeting, and of a meeting alone. Short ones drift with the machine, so that
 // those of the same time count; a few are not enough to know them by, and count for little beside long calls.

@@ -88,17 +88,17 @@ TEST(Fits, what_does_not_serve_is_left_out) {
 TEST(Fits, the_previous_component_has_its_own_factor_near_the_others) {
   std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "linear", 1, 1, 1)};
   EXPECT_EQ(Fits(Collective::alltoall, rows, plain_model).factor_of_previous("tuned", 16), std::nullopt);
-  rows.push_back(row_of(Collective::alltoall, "linear", 1.5, 1, 4));
+  rows.push_back(row_of(Collective::alltoall, "linear", 1.5, 3, 6));
   rows.back().algorithm = nullptr;
   rows.back().previous = "tuned";
   const Fits fits(Collective::alltoall, rows, plain_model);
   EXPECT_EQ(fits.factor_of_previous("han", 16), std::nullopt);
   EXPECT_THAT(fits.factor_of_previous("tuned", 16).value(), DoubleNear(1.5, 1e-9));
-  EXPECT_THAT(fits.factor_of_previous("tuned", 4096).value(), DoubleNear(2, 1e-9)) << "four times is not believed";
+  EXPECT_THAT(fits.factor_of_previous("tuned", 4096).value(), DoubleNear(4, 1e-9)) << "six times is not believed";
   EXPECT_THAT(fits.common(16), DoubleNear(1, 1e-9)) << "it says nothing of ours";
   EXPECT_EQ(factor(fits, "tra", 16), 1);
   const Fits alone(Collective::alltoall, std::span(rows).subspan(1), plain_model);
-  EXPECT_THAT(alone.common(4096), DoubleNear(4, 1e-9)) << "ours are on the same machine";
+  EXPECT_THAT(alone.common(4096), DoubleNear(6, 1e-9)) << "ours are on the same machine";
   EXPECT_FALSE(alone.has(algorithm_named("linear")));
   EXPECT_TRUE(fits.has(algorithm_named("linear")));
 }
