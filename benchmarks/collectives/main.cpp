@@ -21,6 +21,7 @@
 #include "options.h"
 #include "overhead.h"
 #include "probe/counters.h"
+#include "probe/steady_heap.h"
 #include "sizes.h"
 #include "timing.h"
 
@@ -340,6 +341,7 @@ int run_job(int argc, char** argv) {
 }  // namespace colltopo::bench
 
 int main(int argc, char** argv) {
+  colltopo::keep_freed_memory();
   MPI_Init(&argc, &argv);
   const int status = colltopo::bench::run_job(argc, argv);
   // All ranks come here before any ends: the first that ends badly has the others killed, with what they have not

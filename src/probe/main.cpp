@@ -16,6 +16,7 @@
 #include "probe/candidates.h"
 #include "probe/counters.h"
 #include "probe/measure.h"
+#include "probe/steady_heap.h"
 #include "shell.h"
 
 namespace {
@@ -156,6 +157,7 @@ int run(std::string path, double seconds, bool json) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  colltopo::keep_freed_memory();
   MPI_Init(&argc, &argv);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
