@@ -17,9 +17,12 @@ namespace colltopo::probe {
 namespace {
 
 constexpr std::size_t k_likely = 4, k_most = 8;  // algorithms of a collective
-constexpr double k_worth = 2;                    // times the cheapest: dearer ones are not worth their time
 constexpr int k_parts = 7;                       // that sizes divide the octaves into
 constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{256} << 10, k_together = std::size_t{1} << 20;
+
+// Times the cheapest: dearer ones are not worth their time. Small calls take little of it, and their prices are
+// latencies above all, which are what is most often measured wrong where ranks share processors.
+double worth(std::size_t bytes) { return bytes <= 512 ? 8 : 2; }
 
 Settings settings_of_environment() {
   Settings settings;
@@ -68,9 +71,11 @@ class Leading {
   // it may be worth something.
   void add(std::size_t place, std::size_t most, std::vector<Contender>& all) {
     for (int i = 0; i < k_collectives; ++i) {
-      auto& known = known_[static_cast<std::size_t>(i)];
-      for (const std::vector<Candidate>& here : leading_[static_cast<std::size_t>(i)]) {
-        if (known.size() == most || here.size() <= place || here[place].seconds > k_worth * here[0].seconds) continue;
+      const auto of = static_cast<std::size_t>(i);
+      auto& known = known_[of];
+      for (std::size_t at = 0; at < sizes_[of].size(); ++at) {
+        const std::vector<Candidate>& here = leading_[of][at];
+        if (known.size() == most || here.size() <= place || !is_worth(of, at, here[place])) continue;
         if (!known.insert(here[place].algorithm).second) continue;
         const auto collective = static_cast<Collective>(i);
         all.push_back(
@@ -87,14 +92,18 @@ class Leading {
     return all;
   }
 
-  // Those at which it is priced below k_worth times the least, ascending.
+  bool is_worth(std::size_t of, std::size_t at, const Candidate& candidate) const {
+    return candidate.seconds <= worth(sizes_[of][at]) * leading_[of][at][0].seconds;
+  }
+
+  // Those at which it is worth its time, ascending.
   std::vector<std::size_t> sizes(Collective collective, const Algorithm& algorithm) const {
     std::vector<std::size_t> all;
     const auto of = static_cast<std::size_t>(collective);
-    for (std::size_t i = 0; i < sizes_[of].size(); ++i) {
-      const std::vector<Candidate>& here = leading_[of][i];
+    for (std::size_t at = 0; at < sizes_[of].size(); ++at) {
+      const std::vector<Candidate>& here = leading_[of][at];
       const auto found = std::ranges::find(here, &algorithm, &Candidate::algorithm);
-      if (found != here.end() && found->seconds <= k_worth * here[0].seconds) all.push_back(sizes_[of][i]);
+      if (found != here.end() && is_worth(of, at, *found)) all.push_back(sizes_[of][at]);
     }
     std::ranges::sort(all);
     return all;
