@@ -50,7 +50,7 @@ output=$(run "constants=$scratch/broken.json") || fail "a broken file ends the j
 printf '%s\n' "$output" | grep -q "broken.json: no file of constants" || fail "broken, but no word: $output"
 
 # A second measurement takes the place of the first; another number of ranks stands beside it.
-timeout 60 mpirun -np 4 "$build/bin/colltopo" tune --seconds 20 >"$scratch/tune" 2>&1 || fail "tune: $(cat "$scratch/tune")"
+timeout 60 mpirun -np 4 "$build/bin/colltopo" tune --seconds 4 >"$scratch/tune" 2>&1 || fail "tune: $(cat "$scratch/tune")"
 timeout 60 mpirun -np 2 "$build/bin/colltopo-probe" >/dev/null 2>&1 || fail "the probe on 2 ranks"
 python3 -c '
 import json, sys
