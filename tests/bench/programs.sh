@@ -40,7 +40,7 @@ case $name in
     file=file:$scratch/linear@8.sched  # an @ of its name, and one of a form
     mpi "$ranks" "$bench" --algorithm "$file,$file@nonblocking,$file@persistent" --collective alltoallv --bytes 8,4K --check --iterations 5
     all_counts="equal uneven skewed huge sparse hot diagonal slabs near halo"
-    case $ranks in  # three have all; two differ only in who is whose only neighbor, eight take their time on few processors
+    case $ranks in  # three have all; the others take their time and add little: two have one neighbor each
       2) all_counts="uneven sparse halo" ;;
       8) all_counts=skewed ;;
     esac
