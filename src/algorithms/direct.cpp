@@ -1,4 +1,4 @@
-// All-to-all without forwarding: linear posts everything at once, pairwise makes one exchange a step.
+// Without forwarding: linear posts everything at once, pairwise makes one exchange a step.
 //
 // Both start with the neighbour and go round, so that no rank is everybody's first target. Linear lists its sends
 // first, for a program must make sense one op at a time with sends buffered; the executor posts receives before sends.
@@ -6,10 +6,13 @@
 // `step` places ahead and receives from `step` places behind. No data makes a step wait for the one before it, so the
 // row asks for plans that run it step by step: that it does not flood the network is all it is for.
 
-#include "algorithms/hand_out.h"
+#include <algorithm>
+
+#include "algorithms/from_allgather.h"
 #include "algorithms/properties.h"
 #include "algorithms/refusal.h"
 #include "algorithms/table.h"
+#include "algorithms/trees.h"
 #include "base/index.h"
 
 namespace colltopo {
@@ -18,7 +21,7 @@ namespace {
 
 Run block(Buffer buffer, const Shape& shape, Rank rank) { return {buffer, rank * shape.chunks, shape.chunks}; }
 
-Program linear(const Shape& shape, Rank rank, const AlgorithmOptions&) {
+Program linear(const Shape& shape, Rank rank) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
@@ -33,6 +36,21 @@ Program linear(const Shape& shape, Rank rank, const AlgorithmOptions&) {
   }
   return std::move(program).build();
 }
+
+Program linear_allgather(const Shape& shape, Rank rank) {
+  ProgramBuilder program(shape, rank);
+  const Rank ranks = shape.ranks;
+  program.copy({{Buffer::input, 0, shape.chunks}}, {block(Buffer::output, shape, rank)});
+  program.reserve(index(2 * ranks), index(2 * ranks)).step(1);
+  for (Rank i = 1; i < ranks; ++i) program.send({block(Buffer::output, shape, rank)}, (rank + i) % ranks);
+  for (Rank i = 1; i < ranks; ++i) {
+    const Rank from = (rank - i + ranks) % ranks;
+    program.recv({block(Buffer::output, shape, from)}, from);
+  }
+  return std::move(program).build();
+}
+
+Step one_step(Rank ranks) { return ranks > 1 ? 1 : 0; }
 
 Program pairwise(const Shape& shape, Rank rank, const AlgorithmOptions&) {
   ProgramBuilder program(shape, rank);
@@ -70,13 +88,17 @@ Algorithm all_to_all(std::string_view name, std::string_view about,
 Algorithm linear_algorithm() {
   Algorithm row = all_to_all(
       "linear", "every block straight to its owner, all at once",
-      [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-        return rooted(shape.collective) ? linear_hand_out(shape, rank) : linear(shape, rank, options);
+      [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
+        if (rooted(shape.collective)) return along_tree(shape, rank, std::max(2, shape.ranks));
+        if (shape.collective == Collective::alltoall) return linear(shape, rank);
+        return from_allgather(shape.collective, linear_allgather(allgather_shape(shape), rank), one_step(shape.ranks));
       },
-      [](Rank ranks) { return ranks > 1 ? 1 : 0; });
-  row.collectives = {Collective::alltoall, Collective::gather, Collective::scatter};
-  row.properties = [](const Shape& shape, const AlgorithmOptions&) {
-    return Properties{.in_place = rooted(shape.collective)};
+      one_step);
+  row.collectives = {Collective::alltoall, Collective::allgather, Collective::reduce_scatter, Collective::bcast,
+                     Collective::reduce,   Collective::gather,    Collective::scatter};
+  row.properties = [](const Shape& shape, const AlgorithmOptions& options) {
+    return shape.collective == Collective::alltoall ? properties_of_alltoall(shape, options)
+                                                    : properties_of_derived(shape, options);
   };
   return row;
 }

@@ -3,12 +3,12 @@
 // A rank's branch is the list of ranks whose shards pass it, itself first, such that those of a child follow each
 // other: what a child gets is one run. On the way shards lie in scratch by their place in the branch; the root has them
 // by rank and its runs are as many as the list has breaks. Linear is a tree of one level. Two-level hands a group's
-// shards to its first rank along a binomial tree of groups and on along one within each group, so that every shard
-// crosses between groups once; the root stands for its own group.
+// shards to its first rank along a binomial tree of groups and on along a k-nomial one within each group, so that every
+// shard crosses between groups once; the root stands for its own group.
 
 #include "algorithms/hand_out.h"
 
-#include "algorithms/binomial_tree.h"
+#include "algorithms/knomial_tree.h"
 #include "algorithms/two_level.h"
 #include "colltopo/derive.h"
 #include "colltopo/groups.h"
@@ -60,7 +60,7 @@ Program along_branch(const Shape& shape, Rank rank, const Branch& branch) {
 
 Rank from_root(const Shape& shape, Rank place) { return (shape.root + place) % shape.ranks; }
 
-Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups) {
+Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups, int radix) {
   const Rank count = groups.groups(), root_group = groups.group_of(shape.root);
   const auto group_at = [&](Rank place) { return (root_group + place) % count; };
   const auto first_position = [&](Rank group) { return group == root_group ? groups.position_of(shape.root) : 0; };
@@ -68,7 +68,7 @@ Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups) {
     return groups.member(group, (first_position(group) + place) % groups.size(group));
   };
   const Rank group = groups.group_of(rank), size = groups.size(group);
-  const BinomialTree within(size, (groups.position_of(rank) - first_position(group) + size) % size);
+  const KnomialTree within(size, (groups.position_of(rank) - first_position(group) + size) % size, radix);
   const BinomialTree between(count, (group - root_group + count) % count);
   // Shards of the groups at so many places from `place` on.
   const auto shards_of = [&](Rank place, Rank places) {
@@ -78,7 +78,7 @@ Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups) {
   };
 
   Branch branch;
-  branch.steps = between.steps() + BinomialTree(groups.largest(), 0).steps();
+  branch.steps = two_level_hand_out_steps(groups, radix);
   branch.size = within.subtree(within.place());
   if (within.place() == 0) {
     branch.size = shards_of(between.place(), between.subtree(between.place()));
@@ -108,8 +108,8 @@ Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups) {
 
 }  // namespace
 
-Program binomial_hand_out(const Shape& shape, Rank rank) {
-  const BinomialTree tree(shape.ranks, (rank - shape.root + shape.ranks) % shape.ranks);
+Program knomial_hand_out(const Shape& shape, Rank rank, int radix) {
+  const KnomialTree tree(shape.ranks, (rank - shape.root + shape.ranks) % shape.ranks, radix);
   Branch branch;
   branch.steps = tree.steps();
   branch.size = tree.subtree(tree.place());
@@ -125,22 +125,12 @@ Program binomial_hand_out(const Shape& shape, Rank rank) {
   return along_branch(shape, rank, branch);
 }
 
-Program linear_hand_out(const Shape& shape, Rank rank) {
-  Branch branch;
-  branch.steps = shape.ranks > 1 ? 1 : 0;
-  if (rank != shape.root) {
-    branch.parent = {1, shape.root, 0, 1};
-    return along_branch(shape, rank, branch);
-  }
-  for (Rank place = 0; place < shape.ranks; ++place) {
-    branch.ranks.push_back(from_root(shape, place));
-    if (place > 0) branch.children.push_back({1, from_root(shape, place), place, 1});
-  }
-  return along_branch(shape, rank, branch);
+Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups, int radix) {
+  return along_branch(shape, rank, two_level_branch(shape, rank, groups, radix));
 }
 
-Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups) {
-  return along_branch(shape, rank, two_level_branch(shape, rank, groups));
+Step two_level_hand_out_steps(const Groups& groups, int radix) {
+  return BinomialTree::steps_of(groups.groups()) + KnomialTree(groups.largest(), 0, radix).steps();
 }
 
 }  // namespace colltopo

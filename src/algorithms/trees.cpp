@@ -1,12 +1,13 @@
-// Binomial trees from any root, and broadcast as scatter and allgather (van de Geijn).
+// K-nomial trees from any root, and broadcast as scatter and allgather (van de Geijn).
 //
 // Ranks are counted from the root on. Scatter-allgather cuts the vector into one chunk per rank: the tree hands every
 // subtree its own stretch of chunks, then a ring passes the chunks on to those that lack them; nobody gets a chunk
 // twice, so that reversed both are reduces to the root.
 
 #include "algorithms/trees.h"
-#include "algorithms/binomial_tree.h"
+
 #include "algorithms/hand_out.h"
+#include "algorithms/knomial_tree.h"
 #include "algorithms/properties.h"
 #include "algorithms/table.h"
 #include "colltopo/derive.h"
@@ -15,11 +16,13 @@ namespace colltopo {
 
 namespace {
 
+constexpr int k_binomial = 2;  // radix
+
 /// Ranks counted from the root on.
-class Tree : public BinomialTree {
+class Tree : public KnomialTree {
  public:
-  Tree(const Shape& shape, Rank rank)
-      : BinomialTree(shape.ranks, (rank - shape.root + shape.ranks) % shape.ranks),
+  Tree(const Shape& shape, Rank rank, int radix)
+      : KnomialTree(shape.ranks, (rank - shape.root + shape.ranks) % shape.ranks, radix),
         ranks_(shape.ranks),
         root_(shape.root) {}
 
@@ -33,10 +36,8 @@ Shape bcast_shape(const Shape& shape) { return {Collective::bcast, shape.ranks, 
 
 Buffer held(const Tree& tree) { return tree.place() == 0 ? Buffer::input : Buffer::output; }
 
-}  // namespace
-
-Program binomial_bcast(const Shape& shape, Rank rank) {
-  const Tree tree(shape, rank);
+Program knomial_bcast(const Shape& shape, Rank rank, int radix) {
+  const Tree tree(shape, rank, radix);
   ProgramBuilder program(shape, rank);
   tree.walk(
       [&](Step step, Rank parent) {
@@ -48,8 +49,12 @@ Program binomial_bcast(const Shape& shape, Rank rank) {
   return std::move(program).build();
 }
 
+}  // namespace
+
+Program binomial_bcast(const Shape& shape, Rank rank) { return knomial_bcast(shape, rank, k_binomial); }
+
 Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
-  const Tree tree(shape, rank);
+  const Tree tree(shape, rank, k_binomial);
   const Rank ranks = shape.ranks, v = tree.place();
   ProgramBuilder program(shape, rank);
   tree.walk(
@@ -70,8 +75,9 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
   return std::move(program).build();
 }
 
-Step binomial_bcast_steps(Rank ranks) { return BinomialTree(ranks, 0).steps(); }
-Step scatter_allgather_bcast_steps(Rank ranks) { return BinomialTree(ranks, 0).steps() + ranks - 1; }
+Step steps_of_tree(Rank ranks, int radix) { return KnomialTree(ranks, 0, radix).steps(); }
+Step binomial_bcast_steps(Rank ranks) { return steps_of_tree(ranks, k_binomial); }
+Step scatter_allgather_bcast_steps(Rank ranks) { return binomial_bcast_steps(ranks) + ranks - 1; }
 
 namespace {
 
@@ -83,6 +89,11 @@ Program bcast_or_reduce(const Shape& shape, const Program& bcast, Step steps) {
 
 }  // namespace
 
+Program along_tree(const Shape& shape, Rank rank, int radix) {
+  if (!row(shape.collective).made_of_trees()) return knomial_hand_out(shape, rank, radix);
+  return bcast_or_reduce(shape, knomial_bcast(bcast_shape(shape), rank, radix), steps_of_tree(shape.ranks, radix));
+}
+
 Algorithm binomial_algorithm() {
   return {
       .name = "binomial",
@@ -90,12 +101,9 @@ Algorithm binomial_algorithm() {
       .collectives = {Collective::bcast, Collective::reduce, Collective::gather, Collective::scatter},
       .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
-      .program =
-          [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
-            if (!row(shape.collective).made_of_trees()) return binomial_hand_out(shape, rank);
-            return bcast_or_reduce(shape, binomial_bcast(bcast_shape(shape), rank), Tree(shape, rank).steps());
-          },
-      .steps = [](const Shape& shape, const AlgorithmOptions&) { return Tree(shape, shape.root).steps(); },
+      .program = [](const Shape& shape, Rank rank,
+                    const AlgorithmOptions&) { return along_tree(shape, rank, k_binomial); },
+      .steps = [](const Shape& shape, const AlgorithmOptions&) { return binomial_bcast_steps(shape.ranks); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties = properties_of_derived,
   };

@@ -12,4 +12,8 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank);
 Step binomial_bcast_steps(Rank ranks);
 Step scatter_allgather_bcast_steps(Rank ranks);
 
+/// Of any collective with a root, along the k-nomial tree from it: a vector whole, of shards those of a subtree.
+Program along_tree(const Shape& shape, Rank rank, int radix);
+Step steps_of_tree(Rank ranks, int radix);
+
 }  // namespace colltopo

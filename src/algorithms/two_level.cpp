@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "algorithms/binomial_tree.h"
+#include "algorithms/bruck.h"
 #include "algorithms/from_allgather.h"
 #include "algorithms/given_groups.h"
 #include "algorithms/properties.h"
@@ -21,9 +21,13 @@ constexpr int k_most = 65536;
 bool hands_out(Collective collective) { return !row(collective).made_of_trees(); }
 bool of_vector(Collective collective) { return collective == Collective::bcast || collective == Collective::reduce; }
 
+int radix_within(const Groups& groups, const AlgorithmOptions& options) {
+  return options.values.find("intra-radix") ? fitted_radix(options.values, "intra-radix", groups.largest()) : 2;
+}
+
 Leaders leaders_of(const Groups& groups, const AlgorithmOptions& options) {
   const int leaders = options.values.value_or("leaders", 0);
-  return {groups, leaders == 0 ? groups.largest() : leaders};
+  return {groups, leaders == 0 ? groups.largest() : leaders, radix_within(groups, options)};
 }
 
 // All-reduces of one leader pass whole vectors within groups.
@@ -47,19 +51,18 @@ Chunk chunks(const Shape& shape, const AlgorithmOptions& options) {
 
 Step two_level_steps(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
-  if (hands_out(shape.collective))
-    return BinomialTree(groups->groups(), 0).steps() + BinomialTree(groups->largest(), 0).steps();
-  if (passes_whole(shape, options)) return two_level_allreduce_steps(*groups, between(options));
+  if (hands_out(shape.collective)) return two_level_hand_out_steps(*groups, radix_within(*groups, options));
   const Leaders leaders = leaders_of(*groups, options);
+  if (passes_whole(shape, options)) return two_level_allreduce_steps(leaders, between(options));
   if (of_vector(shape.collective)) return two_level_bcast_steps(leaders);
   return steps_from_allgather(shape.collective, two_level_allgather_steps(leaders, slices_of(options)));
 }
 
 Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
-  if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups);
-  if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, *groups, between(options));
+  if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups, radix_within(*groups, options));
   const Leaders leaders = leaders_of(*groups, options);
+  if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, leaders, between(options));
   if (of_vector(shape.collective)) {
     const Program bcast = two_level_bcast({Collective::bcast, shape.ranks, shape.chunks, shape.root}, rank, leaders);
     return reduces(shape.collective) ? reduce_from(bcast, two_level_bcast_steps(leaders)) : bcast;
@@ -71,6 +74,7 @@ Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) 
 std::string description(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   std::string text = sizes_of_groups(*groups);
+  if (const int radix = radix_within(*groups, options); radix != 2) text += fmt::format(" intra_radix={}", radix);
   if (hands_out(shape.collective)) return text;
   text += fmt::format(" leaders={}", leaders_of(*groups, options).classes());
   if (passes_whole(shape, options)) return between(options) == Between::whole ? text : text + " halving";
@@ -82,22 +86,34 @@ Properties properties(const Shape& shape, const AlgorithmOptions& options) {
   return hands_out(shape.collective) ? Properties{.in_place = true} : properties_of_derived(shape, options);
 }
 
+// Trees of one level within groups beside binomial ones, for small sizes: where all that a group has goes along them.
+void add_flat(const Groups& groups, const AlgorithmOptions& given, std::vector<AlgorithmOptions>& all) {
+  if (groups.largest() <= 2 || given.values.find("intra-radix")) return;
+  all.push_back(all.front());
+  all.back().values.set("intra-radix", groups.largest());
+}
+
 // One leader for small sizes, all ranks for large ones, in slices for the largest. One that halves.
 std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const AlgorithmOptions& given) {
   const auto groups = given_groups(shape, given);
-  std::vector<AlgorithmOptions> all;
-  const bool levels = groups->groups() > 1 && groups->largest() > 1 && !hands_out(shape.collective);
-  const bool cuts = levels && !of_vector(shape.collective) && !given.values.find("slices");
-  std::vector<int> leaders = {given.values.value_or("leaders", 0)};
-  if (levels && !given.values.find("leaders")) leaders = {1, 0};
-  for (const int count : leaders)
+  const bool levels = groups->groups() > 1 && groups->largest() > 1;
+  std::vector<AlgorithmOptions> all = {given};
+  if (!levels) return all;
+  if (hands_out(shape.collective)) {
+    add_flat(*groups, given, all);
+    return all;
+  }
+  all.clear();
+  const bool cuts = !of_vector(shape.collective) && !given.values.find("slices");
+  const bool free = !given.values.find("leaders");
+  for (const int count : free ? std::vector{1, 0} : std::vector{*given.values.find("leaders")})
     for (const int slices : cuts&& count != 1 ? std::vector{1, 4} : std::vector{given.values.value_or("slices", 1)}) {
       all.push_back(given);
-      if (levels) all.back().values.set("leaders", count);
+      all.back().values.set("leaders", count);
       if (cuts) all.back().values.set("slices", slices);
     }
-  if (levels && shape.collective == Collective::allreduce && !given.values.find("leaders") &&
-      !given.values.find("halving")) {
+  if (all.front().values.find("leaders") == 1) add_flat(*groups, given, all);
+  if (shape.collective == Collective::allreduce && free && !given.values.find("halving")) {
     all.push_back(given);
     all.back().values.set({{"leaders", 1}, {"halving", 1}});
   }
@@ -113,6 +129,7 @@ Algorithm two_level_algorithm() {
       .collectives = {Collective::gather, Collective::scatter, Collective::allgather, Collective::reduce_scatter,
                       Collective::allreduce, Collective::bcast, Collective::reduce},
       .options = {group_option("the ranks of a node"),
+                  radix_option("intra-radix", "radix of the trees of two-level within groups", "2; auto: by size"),
                   {.name = "leaders",
                    .least = 0,
                    .most = k_most,

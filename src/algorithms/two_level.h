@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "algorithms/knomial_tree.h"
 #include "colltopo/groups.h"
 #include "colltopo/program.h"
 
@@ -20,8 +21,8 @@ constexpr int k_leaders_radix = 2;
 /// Who carries what.
 class Leaders {
  public:
-  /// `most` leaders of a group; at least one.
-  Leaders(const Groups& groups, Rank most);
+  /// `most` leaders of a group; at least one. `radix` is that of the trees within groups.
+  Leaders(const Groups& groups, Rank most, int radix);
 
   const Groups& groups() const { return groups_; }
   Rank classes() const { return classes_; }
@@ -32,12 +33,17 @@ class Leaders {
   std::vector<Rank> flock(Rank group, Rank leader) const;
   Rank leader_of(Rank rank) const { return class_of(rank) % of(groups_.group_of(rank)); }
   Rank largest_flock() const { return largest_flock_; }
+  int radix() const { return radix_; }
+  /// Of a leader and its flock.
+  KnomialTree tree(Rank size, Rank place) const { return {size, place, radix_}; }
+  Step steps_of_trees() const { return tree(largest_flock_, 0).steps(); }
   /// The ranks of a group in a class.
   std::vector<Rank> members(Rank group, Rank which) const;
 
  private:
   const Groups& groups_;
   Rank classes_, largest_flock_ = 1;
+  int radix_;
 };
 
 /// Ops of several programs, put into one by their steps; those of a step stay in the order in which they came.
@@ -71,10 +77,11 @@ Step two_level_bcast_steps(const Leaders& leaders);
 /// Whole vectors within groups: to one leader of each, all-reduced between these, and back. Leaders exchange whole
 /// vectors, for small ones, or halve them: then the vector's chunks must be a multiple of the groups.
 enum class Between { whole, halving };
-Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups, Between how);
-Step two_level_allreduce_steps(const Groups& groups, Between how);
+Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leaders, Between how);
+Step two_level_allreduce_steps(const Leaders& leaders, Between how);
 
-/// Scatter and gather (hand_out.cpp).
-Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups);
+/// Scatter and gather (hand_out.cpp), along trees of `radix` within groups.
+Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups, int radix);
+Step two_level_hand_out_steps(const Groups& groups, int radix);
 
 }  // namespace colltopo

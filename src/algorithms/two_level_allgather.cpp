@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "algorithms/binomial_tree.h"
 #include "algorithms/bruck_allgather.h"
 #include "algorithms/two_level.h"
 
@@ -10,7 +9,7 @@ namespace {
 
 struct Stages {
   explicit Stages(const Leaders& leaders)
-      : up(BinomialTree::steps_of(leaders.largest_flock())),
+      : up(leaders.steps_of_trees()),
         between(bruck_allgather_steps(leaders.groups().groups(), k_leaders_radix)),
         among(bruck_allgather_steps(leaders.classes(), k_leaders_radix)) {}
 
@@ -61,7 +60,7 @@ class Slice {
 
   // The tree of the flock backwards: what is at a place's subtree goes to its parent.
   void up() {
-    const BinomialTree tree(static_cast<Rank>(flock_.size()), place_);
+    const KnomialTree tree = leaders_.tree(static_cast<Rank>(flock_.size()), place_);
     const Step last = begin_ + tree.steps() + 1;
     tree.walk(
         [&](Step step, Rank parent) {
@@ -111,7 +110,7 @@ class Slice {
 
   // A subtree gets all but what came from it.
   void down() {
-    const BinomialTree tree(static_cast<Rank>(flock_.size()), place_);
+    const KnomialTree tree = leaders_.tree(static_cast<Rank>(flock_.size()), place_);
     const Step begin = begin_ + stages_.up + stages_.between + stages_.among;
     const auto all_but = [&](Rank place) {
       const std::vector<Rank> own = flock_part(place, tree.subtree(place));
@@ -137,7 +136,8 @@ class Slice {
 
 }  // namespace
 
-Leaders::Leaders(const Groups& groups, Rank most) : groups_(groups), classes_(std::clamp(most, 1, groups.largest())) {
+Leaders::Leaders(const Groups& groups, Rank most, int radix)
+    : groups_(groups), classes_(std::clamp(most, 1, groups.largest())), radix_(radix) {
   for (Rank group = 0; group < groups.groups(); ++group)
     for (Rank leader = 0; leader < of(group); ++leader)
       largest_flock_ = std::max(largest_flock_, static_cast<Rank>(flock(group, leader).size()));

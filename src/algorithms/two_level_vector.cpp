@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "algorithms/binomial_tree.h"
 #include "algorithms/bruck_allgather.h"
 #include "algorithms/from_allgather.h"
 #include "algorithms/recursive_doubling.h"
@@ -45,9 +44,9 @@ class Spread {
   }
   static Step within_steps(const Leaders& leaders) {
     const Rank largest = leaders.groups().largest();
-    if (leaders.classes() == 1) return binomial_bcast_steps(largest);
-    return std::max(scatter_allgather_bcast_steps(largest), bruck_allgather_steps(leaders.classes(), k_leaders_radix) +
-                                                                BinomialTree::steps_of(leaders.largest_flock()));
+    if (leaders.classes() == 1) return leaders.tree(largest, 0).steps();
+    return std::max(scatter_allgather_bcast_steps(largest),
+                    bruck_allgather_steps(leaders.classes(), k_leaders_radix) + leaders.steps_of_trees());
   }
 
  private:
@@ -83,7 +82,7 @@ class Spread {
     const Shape shape{Collective::bcast, size, whole_ ? 1 : size, groups_.position_of(root_)};
     const Rank position = groups_.position_of(rank_);
     add(
-        whole_ ? binomial_bcast(shape, position) : scatter_allgather_bcast(shape, position), within_,
+        whole_ ? along_tree(shape, position, leaders_.radix()) : scatter_allgather_bcast(shape, position), within_,
         [&](Chunk c) { return static_cast<Chunk>(std::int64_t{chunks_} * c / shape.chunks); },
         [&](Rank other) { return groups_.member(group_, other); });
   }
@@ -115,8 +114,8 @@ class Spread {
 
   void down(Rank leader) {
     const std::vector<Rank> flock = leaders_.flock(group_, leader);
-    const BinomialTree tree(static_cast<Rank>(flock.size()),
-                            static_cast<Rank>(std::ranges::find(flock, rank_) - flock.begin()));
+    const KnomialTree tree = leaders_.tree(static_cast<Rank>(flock.size()),
+                                           static_cast<Rank>(std::ranges::find(flock, rank_) - flock.begin()));
     const Step begin = within_ + bruck_allgather_steps(leaders_.classes(), k_leaders_radix);
     const Runs all = {{Buffer::output, 0, chunks_}};
     tree.walk([&](Step step, Rank parent) { ops_.recv(begin + step, all, flock[static_cast<std::size_t>(parent)]); },
@@ -166,13 +165,14 @@ Step steps_of_leaders(Rank groups, Between how) {
 
 }  // namespace
 
-Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups, Between how) {
+Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leaders, Between how) {
+  const Groups& groups = leaders.groups();
   const Chunk whole = shape.whole();
   const auto slot = [&](Chunk number) { return Runs{{Buffer::scratch, number * whole, whole}}; };
   const Runs input = {{Buffer::input, 0, whole}}, output = {{Buffer::output, 0, whole}};
   const Rank group = groups.group_of(rank);
-  const BinomialTree tree(groups.size(group), groups.position_of(rank));
-  const Step up = BinomialTree::steps_of(groups.largest());
+  const KnomialTree tree = leaders.tree(groups.size(group), groups.position_of(rank));
+  const Step up = leaders.steps_of_trees();
   const auto member = [&](Rank place) { return groups.member(group, place); };
 
   ProgramBuilder program(shape, rank);
@@ -204,7 +204,7 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups,
     // Of the leaders' program, whose input is what the group has: slot 0, or this rank's own. Each of its chunks is the
     // same number of ours, or all that it names are whole vectors.
     const Shape of_leaders{Collective::allreduce, groups.groups(), 1, 0};
-    const Program leaders = allreduce_of_leaders(of_leaders, group, how);
+    const Program across = allreduce_of_leaders(of_leaders, group, how);
     const auto scaled = [&](Chunk c) { return static_cast<Chunk>(std::int64_t{c} * whole / of_leaders.whole()); };
     const auto placed = [&](std::span<const Run> runs) {
       Runs all;
@@ -215,8 +215,8 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups,
       }
       return all;
     };
-    for (std::size_t i = 0; i < leaders.size(); ++i) {
-      Op op = leaders.op(i);
+    for (std::size_t i = 0; i < across.size(); ++i) {
+      Op op = across.op(i);
       op.step += up;
       if (op.action == Action::send || op.action == Action::recv) op.peer = groups.member(op.peer, 0);
       const Runs source = placed(op.source), target = placed(op.target);
@@ -229,8 +229,8 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Groups& groups,
   return std::move(program).build();
 }
 
-Step two_level_allreduce_steps(const Groups& groups, Between how) {
-  return 2 * BinomialTree::steps_of(groups.largest()) + steps_of_leaders(groups.groups(), how);
+Step two_level_allreduce_steps(const Leaders& leaders, Between how) {
+  return 2 * leaders.steps_of_trees() + steps_of_leaders(leaders.groups().groups(), how);
 }
 
 }  // namespace colltopo

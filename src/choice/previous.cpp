@@ -27,7 +27,8 @@ std::vector<Part> tuned(Collective collective, Rank ranks, double bytes, Level l
     case Collective::allreduce:
       return one(bytes < 10000 ? "recursive-doubling" : "ring");
     case Collective::bcast:
-      return one(bytes < 2048 || ranks < 4 ? "binomial" : "scatter-allgather");
+      if (bytes < 2048 || ranks < 4) return one("knomial", {{"radix", 4}});
+      return one("scatter-allgather");
     case Collective::reduce:
       return one("binomial");
     default:

@@ -34,7 +34,7 @@ TEST_P(Baselines, are_right_for_every_size_root_and_radix) {
   for (const Collective collective : algorithm.collectives) {
     for (const Rank ranks : k_sizes) {
       for (const Rank root : roots_for(collective, ranks)) {
-        for (const int radix : GetParam() == "bruck" ? radices_for(ranks) : std::vector<int>{0}) {
+        for (const int radix : option_named(algorithm, "radix") ? radices_for(ranks) : std::vector<int>{0}) {
           const Shape shape{collective, ranks, 1, root};
           const AlgorithmOptions options = with_radix(radix);
           if (!algorithm.refusal(shape, options).empty()) continue;
@@ -72,7 +72,8 @@ TEST_P(Baselines, have_the_properties_that_the_table_states) {
 
 INSTANTIATE_TEST_SUITE_P(All, Baselines,
                          ::testing::Values("linear", "pairwise", "bruck", "ring", "recursive-doubling",
-                                           "recursive-halving", "binomial", "scatter-allgather", "chain", "two-level"),
+                                           "recursive-multiplying", "recursive-halving", "binomial", "knomial",
+                                           "scatter-allgather", "chain", "two-level"),
                          [](const auto& instance) {
                            std::string test_name(instance.param);
                            std::replace(test_name.begin(), test_name.end(), '-', '_');
@@ -106,6 +107,10 @@ TEST(BaselineCosts, are_those_of_the_literature) {
     EXPECT_EQ(cost("binomial", Collective::bcast, ranks, ranks / 2), Pair(log2, log2));
     EXPECT_EQ(cost("binomial", Collective::reduce, ranks, ranks / 2), Pair(log2, 1));
     EXPECT_EQ(cost("binomial", Collective::scatter, ranks, ranks / 2), Pair(log2, others));
+    EXPECT_EQ(cost("linear", Collective::allgather, ranks), Pair(1, others));
+    EXPECT_EQ(cost("linear", Collective::reduce_scatter, ranks), Pair(1, others));
+    EXPECT_EQ(cost("linear", Collective::bcast, ranks, ranks / 2), Pair(1, others));
+    EXPECT_EQ(cost("linear", Collective::reduce, ranks, ranks / 2), Pair(1, 1));
     EXPECT_EQ(cost("linear", Collective::scatter, ranks, ranks / 2), Pair(ranks > 1 ? 1 : 0, others));
     EXPECT_EQ(cost("linear", Collective::gather, ranks, ranks / 2), Pair(ranks > 1 ? 1 : 0, ranks > 1 ? 1 : 0));
     EXPECT_EQ(cost("scatter-allgather", Collective::bcast, ranks, ranks / 2).first, log2 + others);
@@ -127,6 +132,32 @@ TEST(BaselineCosts, bruck_takes_fewer_steps_with_larger_radix_only_in_parallel_r
       EXPECT_EQ(chunks, ranks - 1) << ranks << " " << radix;
     }
   }
+}
+
+TEST(BaselineCosts, larger_radices_take_fewer_steps_of_more_messages) {
+  for (const Rank ranks : k_sizes) {
+    if (ranks == 1) continue;
+    for (const int radix : radices_for(ranks)) {
+      const Step levels = digits(ranks, radix);
+      const auto [steps, chunks] = cost("knomial", Collective::bcast, ranks, ranks / 2, radix);
+      EXPECT_EQ(steps, levels) << ranks << " " << radix;
+      EXPECT_LE(chunks, levels * (radix - 1)) << ranks << " " << radix << ": what the root sends";
+      EXPECT_GE(chunks, std::min(radix, ranks) - 1) << ranks << " " << radix;
+      EXPECT_EQ(cost("knomial", Collective::reduce, ranks, ranks / 2, radix).second, 1)
+          << "every other rank sends once";
+      EXPECT_EQ(cost("knomial", Collective::scatter, ranks, ranks / 2, radix).second, ranks - 1);
+      EXPECT_LE(cost("recursive-multiplying", Collective::allreduce, ranks, 0, radix).first, levels + 2)
+          << ranks << " " << radix << ": folded at most";
+    }
+    EXPECT_EQ(cost("knomial", Collective::bcast, ranks, 0, ranks), std::pair(1, ranks - 1));
+    EXPECT_EQ(cost("recursive-multiplying", Collective::allreduce, ranks, 0, std::max(2, ranks)),
+              std::pair(1, (ranks - 1) * ranks));
+  }
+  EXPECT_EQ(cost("recursive-multiplying", Collective::allreduce, 16, 0, 4), std::pair(2, 2 * 3 * 16));
+  EXPECT_EQ(cost("recursive-multiplying", Collective::allreduce, 12, 0, 4), std::pair(2, (3 + 2) * 12));
+  EXPECT_EQ(cost("recursive-multiplying", Collective::allreduce, 18, 0, 3), std::pair(3, (2 + 2 + 1) * 18));
+  EXPECT_EQ(cost("recursive-multiplying", Collective::allreduce, 24, 0, 4), std::pair(3, (3 + 2 + 1) * 24));
+  EXPECT_EQ(cost("recursive-multiplying", Collective::allreduce, 17, 0, 4).first, 4) << "16 act, one is folded";
 }
 
 TEST(Ring, serves_any_order_of_ranks) {

@@ -561,6 +561,8 @@ TEST_F(Guarded, short_calls_with_a_root_that_were_measured_have_a_brief_trial) {
   record.constants["latency_node"] = 2e-5;
   record.places = places_of(std::vector<int>(k_ranks));
   record.times.push_back({"bcast", "binomial", {{8, 40e-6}, {4096, 80e-6}}});
+  record.times.push_back({"bcast", "linear", {{8, 50e-6}, {4096, 95e-6}}});
+  record.times.push_back({"bcast", "knomial", {{8, 50e-6}, {4096, 95e-6}}});
   record.times.push_back({"bcast", "fallback", {{8, 40e-6}, {4096, 90e-6}}, "tuned"});
   write_constants(path_, record);
   Ranks ranks(k_ranks);
