@@ -23,8 +23,7 @@ Algorithm knomial_algorithm() {
                   const AlgorithmOptions& options) { return steps_of_tree(shape.ranks, radix_of(shape, options)); },
       .describe = describe_radix,
       .properties = properties_of_derived,
-      .variants =
-          [](const Shape& shape, const AlgorithmOptions& given) { return radix_variants(shape, given, false); },
+      .variants = [](const Shape& shape, const AlgorithmOptions& given) { return radix_variants(shape, given, false); },
       .repeats = [](const Shape& shape, const AlgorithmOptions&) { return shape.ranks <= 3; },  // binomial
   };
 }

@@ -28,8 +28,7 @@ std::string describe_radix(const Shape& shape, const AlgorithmOptions& options) 
   return fmt::format("{}={}", k_name, radix_of(shape, options));
 }
 
-std::vector<AlgorithmOptions> radix_variants(const Shape& shape, const AlgorithmOptions& given,
-                                             bool is_flat_worth_it) {
+std::vector<AlgorithmOptions> radix_variants(const Shape& shape, const AlgorithmOptions& given, bool is_flat_worth_it) {
   if (given.values.find(k_name)) return {given};
   std::set<int> radices;
   for (const int radix : {3, 4, 8, balanced_radix(shape.ranks)})

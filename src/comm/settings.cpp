@@ -181,7 +181,7 @@ std::vector<Row> own_rows() {
         "measured: the first calls of each size take turns among the model's best and the previous implementation, "
         "and what was fastest stays; model: as the model predicts; off: forced, rules and files only"},
        [](Settings& s, std::string_view, std::string_view v) { s.choosing = choosing_from(v); }},
-      {{"trial_after", "8", "calls of a size that follow the model before those that take turns begin"},
+      {{"trial_after", "32", "calls of a size that follow the model before those that take turns begin"},
        [](Settings& s, std::string_view n, std::string_view v) {
          s.trial_after = static_cast<std::size_t>(whole_number(n, v, 0, 1 << 30));
        }},

@@ -42,7 +42,7 @@ struct Settings {
   std::optional<std::size_t> segment_bytes;    // nothing: as the schedule asks for
   Pace pace = Pace::free;
   Choosing choosing = Choosing::measured;
-  std::size_t trial_after = 8;     // calls of a class that follow the model
+  std::size_t trial_after = 32;    // calls of a class that follow the model
   std::string decisions;           // path of a file of decisions
   std::string constants = "auto";  // path of a file of constants, auto or off
   double watch_s = 2;              // between looks at files; 0: none

@@ -28,7 +28,7 @@ constexpr int k_first_calls = 2;
 constexpr int k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
 constexpr int k_all_again = 2, k_near_again = 8;  // rounds
-constexpr double k_near = 1.5;                    // times the fastest
+constexpr double k_near = 1.5, k_far = 3;         // times the fastest
 constexpr double k_share_of_small = 0.4;          // of the time, that the first round of small calls may take
 
 // A communicator on which this algorithm serves its collective.
@@ -115,7 +115,9 @@ class Measured {
   bool serves(std::size_t bytes) const {
     return std::ranges::binary_search(contender_.sizes, bytes) && !left_.contains(bytes);
   }
-  void measure_again(std::size_t bytes, const Effort& effort) {
+  /// `fastest`: s, that the best one is known to take. Whoever is far from it gets no more than the two calls that show
+  /// it, as long as all that is known of it does.
+  void measure_again(std::size_t bytes, const Effort& effort, double fastest) {
     Caller caller(comm_.get(), counters_, meetings_, collective(), bytes);
     const double second = caller.seconds(k_first_calls, 1).back();  // after connections and plans
     const bool serves = contender_.algorithm != k_previous;
@@ -123,8 +125,10 @@ class Measured {
       left_.insert(bytes);
       return;
     }
-    const double one = second + (rooted(collective()) ? 2 * meetings_.median() : 0);
-    if (one > k_row && !seconds_.contains(bytes)) {
+    const double meeting = rooted(collective()) ? meetings_.median() : 0;
+    const double one = second + 2 * meeting, far = k_far * (fastest + meeting) - meeting;
+    const bool was_far = !seconds_.contains(bytes) || seconds(bytes) > far;
+    if (one > k_row || (second > far && was_far)) {  // a long one tells as much alone
       seconds_[bytes].push_back(second);
       return;
     }
@@ -151,9 +155,10 @@ class Measured {
   }
 
  private:
-  // The median, or the least of few: the first calls of a connection are slow.
-  static double middle_of(const std::vector<double>& all) {
-    return all.size() < k_enough_blocks ? *std::ranges::min_element(all) : median_of(all);
+  // The median; of few the least, as the first calls of a connection are slow. Not where a meeting is taken off: its
+  // own length varies by more than a short call has, both ways.
+  double middle_of(const std::vector<double>& all) const {
+    return all.size() >= k_enough_blocks || rooted(collective()) ? median_of(all) : *std::ranges::min_element(all);
   }
 
   // s, that can be told.
@@ -175,16 +180,28 @@ std::set<std::size_t> sizes_of(Collective collective, const std::deque<Measured>
   return sizes;
 }
 
-// The calls of one size by those whose time is within `times_fastest` of the fastest's.
-void measure_near(std::deque<Measured>& all, Collective collective, std::size_t bytes, const Effort& effort,
-                  double times_fastest, const Limit& limit) {
+std::vector<Measured*> serving(std::deque<Measured>& all, Collective collective, std::size_t bytes) {
   std::vector<Measured*> here;
   for (Measured& one : all)
     if (one.collective() == collective && one.serves(bytes)) here.push_back(&one);
+  return here;
+}
+
+// s; infinite where nobody was measured.
+double fastest_of(const std::vector<Measured*>& all, std::size_t bytes) {
   double fastest = std::numeric_limits<double>::infinity();
-  for (const Measured* one : here) fastest = std::min(fastest, one->seconds(bytes));
+  for (const Measured* one : all) fastest = std::min(fastest, one->seconds(bytes));
+  return fastest;
+}
+
+// The calls of one size by those whose time is within `times_fastest` of the fastest's.
+void measure_near(std::deque<Measured>& all, Collective collective, std::size_t bytes, const Effort& effort,
+                  double times_fastest, const Limit& limit) {
+  const std::vector<Measured*> here = serving(all, collective, bytes);
+  const double fastest = fastest_of(here, bytes);
   for (Measured* one : here)
-    if (one->seconds(bytes) <= times_fastest * fastest && limit.leaves_time()) one->measure_again(bytes, effort);
+    if (one->seconds(bytes) <= times_fastest * fastest && limit.leaves_time())
+      one->measure_again(bytes, effort, fastest);
 }
 
 // All of a size one after the other and the same again later, as for a while all calls may be slow.
@@ -212,7 +229,8 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   };
   const auto measure_first = [&](Measured& one, const Half& half) {
     for (const std::size_t bytes : sizes_in(half, one.collective(), sizes_of(one.collective())))
-      if (one.serves(bytes) && limit.leaves_time()) one.measure_again(bytes, half.first);
+      if (one.serves(bytes) && limit.leaves_time())
+        one.measure_again(bytes, half.first, fastest_of(serving(all, one.collective(), bytes), bytes));
   };
   // Who begins has large calls too before all small ones are measured; what is less likely comes after that.
   while (all.size() < likely && limit.leaves_time(k_share_of_small)) measure_first(begin_next(), k_halves.front());

@@ -79,7 +79,7 @@ assert [r["served_by"] for r in (first, second, last)] == ["tra", "linear", "ope
 assert abs(first["ratio"] * last["ratio"] - 1) < 0.05 and second["ratio"] > 0, (first, second, last)
 EOF
     # A trial is over before the first call that is timed, and that call is the only one.
-    mpi "$ranks" --mca coll_topo_verbose 1 "$bench" --collective alltoall --versus set,native --bytes 1K --iterations 1 --warmup 0 --settle 140 \
+    mpi "$ranks" --mca coll_topo_verbose 1 "$bench" --collective alltoall --versus set,native --bytes 1K --iterations 1 --warmup 0 --settle 160 \
       >"$scratch/out" 2>&1
     grep -q "(measured: " "$scratch/out" || fail "no trial has ended: $(cat "$scratch/out")"
     mpi "$ranks" --mca coll_topo_verbose 1 "$bench" --collective alltoall --versus set,native --bytes 1K --iterations 1 --warmup 0 \

@@ -310,7 +310,8 @@ int main(int argc, char** argv) {
       {"tra:radix=2", "bruck", "recursive-halving", "recursive-doubling", "scatter-allgather", "binomial", "linear",
        "binomial", true},
       {"tra2:group=" + group, "swing", "swing", "swing", "swing", "swing", "two-level", "two-level", true},
-      {"pairwise", "bucket", "bucket", "bucket", "binomial", "binomial", "binomial", "binomial", true},
+      {"linear", "linear", "linear", "recursive-multiplying", "knomial", "knomial", "knomial", "knomial", true},
+      {"pairwise", "bucket", "bucket", "bucket", "linear", "linear", "linear", "linear", true},
       {"tra:radix=" + radix, "recursive-doubling", "mirrored", "swing-latency", "auto", "auto", "auto", "auto", false},
   };
   for (const Trial& trial : trials) run(MPI_COMM_WORLD, trial, few);

@@ -15,6 +15,8 @@ const std::vector<std::string> k_settings[] = {
     {},
     {"allreduce_algorithm", "ring", "reduce_algorithm", "binomial", "reduce_scatter_algorithm", "ring"},
     {"allreduce_algorithm", "recursive-doubling", "reduce_scatter_algorithm", "recursive-halving"},
+    {"allreduce_algorithm", "recursive-multiplying:radix=3", "reduce_algorithm", "knomial", "reduce_scatter_algorithm",
+     "linear"},
     {"allreduce_algorithm", "swing", "reduce_scatter_algorithm", "swing", "reduce_algorithm", "swing"},
 };
 

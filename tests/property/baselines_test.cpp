@@ -38,6 +38,8 @@ TEST_P(Baselines, are_right_for_every_size_root_and_radix) {
           const Shape shape{collective, ranks, 1, root};
           const AlgorithmOptions options = with_radix(radix);
           if (!algorithm.refusal(shape, options).empty()) continue;
+          // Whole vectors of everybody to everybody: what larger ones would add is time.
+          if (collective == Collective::allreduce && ranks > 17 && radix > 17) continue;
           const Schedule schedule = generate(algorithm, shape, options);
           ASSERT_THAT(schedule, Verifies());
           ASSERT_TRUE(runs_right_every_way(schedule, static_cast<std::uint64_t>(ranks * 10 + root)))

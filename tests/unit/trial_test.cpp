@@ -434,7 +434,8 @@ TEST_F(Guarded, calls_whose_sizes_nobody_knows_are_tried_at_the_mean_of_the_firs
   std::array<std::string, k_ranks> seen, later, untried;
   const auto run = [](Ranks& ranks, auto& all, const char* choice, std::chrono::microseconds previous_takes) {
     ranks.run([&](int rank, colltopo_comm* comm) {
-      for (const auto& [name, value] : {std::pair{"latency_node", "7us"}, {"verbose", "1"}, {"choice", choice}})
+      for (const auto& [name, value] :
+           {std::pair{"latency_node", "7us"}, {"verbose", "1"}, {"choice", choice}, {"trial_after", "8"}})
         ASSERT_EQ(colltopo_comm_set(comm, name, value), COLLTOPO_SUCCESS);
       all[static_cast<std::size_t>(rank)] = alltoallv_calls(rank, comm, 100, previous_takes);
     });
@@ -456,6 +457,7 @@ TEST_F(Guarded, rounds_end_when_blocks_have_become_others) {
   Ranks first(k_ranks);
   first.run([&](int rank, colltopo_comm* comm) {
     colltopo_comm_set(comm, "decisions", path_.c_str());
+    colltopo_comm_set(comm, "trial_after", "8");
     alltoallv_calls(rank, comm, 100, 20000us);
   });
   // As another job may have left it: by rounds, whatever was measured here.
@@ -472,6 +474,7 @@ TEST_F(Guarded, rounds_end_when_blocks_have_become_others) {
   next.run([&](int rank, colltopo_comm* comm) {
     const auto own = static_cast<std::size_t>(rank);
     colltopo_comm_set(comm, "decisions", elsewhere.c_str());
+    colltopo_comm_set(comm, "trial_after", "8");
     small[own] = alltoallv_calls(rank, comm, 300, 0us);
     none[own] = alltoallv_calls(rank, comm, 1000, 0us, 0);
   });
@@ -495,6 +498,7 @@ bool root_runs_ahead(std::size_t first, std::size_t bytes, std::chrono::millisec
   std::atomic<int> ahead = 0;
   Ranks ranks(k_ranks);
   ranks.run([&](int rank, colltopo_comm* comm) {
+    colltopo_comm_set(comm, "trial_after", "8");
     const unsigned* const left = colltopo_left(comm);
     std::vector<std::uint8_t> data(bytes);
     for (std::size_t i = 0; i < k_number; ++i) {
@@ -531,7 +535,8 @@ TEST_F(Guarded, a_root_waits_before_counted_calls_and_no_others) {
 std::string bcasts(Ranks& ranks, std::size_t bytes, const std::string& constants, std::chrono::microseconds previous) {
   std::string seen;
   ranks.run([&](int rank, colltopo_comm* comm) {
-    for (const auto& [name, value] : {std::pair{"constants", constants.c_str()}, {"verbose", "1"}})
+    for (const auto& [name, value] :
+         {std::pair{"constants", constants.c_str()}, {"verbose", "1"}, {"trial_after", "8"}})
       ASSERT_EQ(colltopo_comm_set(comm, name, value), COLLTOPO_SUCCESS);
     const unsigned* const left = colltopo_left(comm);
     for (int i = 0; i < 40; ++i) {
