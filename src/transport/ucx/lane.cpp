@@ -125,7 +125,8 @@ void Lane::cancel(void* request) {
 void Lane::condemn(LaneEndpoint& endpoint) {
   const std::lock_guard lock(mutex_);
   endpoint.failed_at = std::chrono::steady_clock::now();
-  endpoint.status.store(UCS_ERR_CANCELED, std::memory_order_release);
+  ucs_status_t fine = UCS_OK;  // what UCX said of it stays
+  endpoint.status.compare_exchange_strong(fine, UCS_ERR_CANCELED, std::memory_order_acq_rel);
   close_now(endpoint, nullptr);
 }
 

@@ -176,7 +176,9 @@ int settle(LaneSet* set, std::int32_t lane, void** request) {
 int has_failed(LaneEndpoint* endpoint, LaneFault* fault) {
   const ucs_status_t status = endpoint->status.load(std::memory_order_acquire);
   if (status == UCS_OK) return 0;
-  std::snprintf(fault->text, sizeof fault->text, "%s", ucs_status_string(status));
+  const bool is_condemned = status == UCS_ERR_CANCELED;  // by another communicator's trial
+  std::snprintf(fault->text, sizeof fault->text, "%s",
+                is_condemned ? "no connection in time" : ucs_status_string(status));
   return 1;
 }
 
