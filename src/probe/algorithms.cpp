@@ -115,8 +115,8 @@ class Measured {
   bool serves(std::size_t bytes) const {
     return std::ranges::binary_search(contender_.sizes, bytes) && !left_.contains(bytes);
   }
-  /// `fastest`: s, that the best one is known to take. Whoever is far from it gets no more than the two calls that show
-  /// it, as long as all that is known of it does.
+  /// `fastest`: s, that the best one is known to take. Whoever was far from it, and still is in the first two calls,
+  /// has no more of them: at first any may be, as connections are cold for tens of calls.
   void measure_again(std::size_t bytes, const Effort& effort, double fastest) {
     Caller caller(comm_.get(), counters_, meetings_, collective(), bytes);
     const double second = caller.seconds(k_first_calls, 1).back();  // after connections and plans
@@ -127,7 +127,7 @@ class Measured {
     }
     const double meeting = rooted(collective()) ? meetings_.median() : 0;
     const double one = second + 2 * meeting, far = k_far * (fastest + meeting) - meeting;
-    const bool was_far = !seconds_.contains(bytes) || seconds(bytes) > far;
+    const bool was_far = seconds_.contains(bytes) && seconds(bytes) > far;
     if (one > k_row || (second > far && was_far)) {  // a long one tells as much alone
       seconds_[bytes].push_back(second);
       return;
