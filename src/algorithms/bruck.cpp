@@ -112,8 +112,12 @@ int least_radix(Rank size, int digits) {
 
 int balanced_radix(Rank size) { return least_radix(size, 2); }
 
+int fitted_radix(const OptionValues& values, std::string_view name, Rank size, int otherwise) {
+  return std::min(values.value_or(name, otherwise), std::max(2, static_cast<int>(size)));
+}
+
 int fitted_radix(const OptionValues& values, std::string_view name, Rank size) {
-  return std::min(values.value_or(name, balanced_radix(size)), std::max(2, static_cast<int>(size)));
+  return fitted_radix(values, name, size, balanced_radix(size));
 }
 
 std::vector<int> radices_to_try(const OptionValues& values, std::string_view name, Rank size) {

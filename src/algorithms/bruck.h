@@ -39,7 +39,8 @@ int least_radix(Rank size, int digits);
 /// ceil(sqrt(size)), at least 2: few rounds without much data (Fan et al., III-B).
 int balanced_radix(Rank size);
 
-/// The radix that the options give, no larger than the members; without one the balanced one.
+/// The radix that the options give, no larger than the members; without one `otherwise`, or the balanced one.
+int fitted_radix(const OptionValues& values, std::string_view name, Rank size, int otherwise);
 int fitted_radix(const OptionValues& values, std::string_view name, Rank size);
 /// What `auto` tries: the value given, or radices from fewest rounds to least data.
 std::vector<int> radices_to_try(const OptionValues& values, std::string_view name, Rank size);

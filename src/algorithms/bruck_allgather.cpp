@@ -31,7 +31,7 @@ void each_distance(Rank ranks, int radix, Visit visit) {
 }
 
 int allgather_radix(const Shape& shape, const AlgorithmOptions& options) {
-  return options.values.find("radix") ? fitted_radix(options.values, "radix", shape.ranks) : 2;
+  return fitted_radix(options.values, "radix", shape.ranks, 2);
 }
 
 }  // namespace

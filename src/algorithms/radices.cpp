@@ -17,7 +17,7 @@ constexpr int k_radix = 4;
 }  // namespace
 
 int radix_of(const Shape& shape, const AlgorithmOptions& options) {
-  return std::min(options.values.value_or(k_name, k_radix), std::max(2, shape.ranks));
+  return fitted_radix(options.values, k_name, shape.ranks, k_radix);
 }
 
 Option radix_option_above_two(std::string_view about) {

@@ -22,7 +22,7 @@ bool hands_out(Collective collective) { return !row(collective).made_of_trees();
 bool of_vector(Collective collective) { return collective == Collective::bcast || collective == Collective::reduce; }
 
 int radix_within(const Groups& groups, const AlgorithmOptions& options) {
-  return options.values.find("intra-radix") ? fitted_radix(options.values, "intra-radix", groups.largest()) : 2;
+  return fitted_radix(options.values, "intra-radix", groups.largest(), 2);
 }
 
 Leaders leaders_of(const Groups& groups, const AlgorithmOptions& options) {
