@@ -123,7 +123,7 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       ->capture_default_str();
   app.add_flag(
       "--together", options.effort.together,
-      "a barrier before each call, whose own time is measured and taken off: ranks may run ahead of each other in "
+      "a barrier between the calls, whose own time is measured and taken off: ranks may run ahead of each other in "
       "calls with a root");
   app.add_option("--type", options.element, "element type; else the widest of double, int32, int8 that divides BYTES")
       ->transform(CLI::CheckedTransformer(types));

@@ -15,6 +15,7 @@ constexpr double k_block_s = 0.5e-3;  // long against the clock and the barrier,
 constexpr long k_block_calls = 1000;
 constexpr long k_blocks_most = 200;
 constexpr long k_blocks_least = 11;
+constexpr long k_calls_in_a_row = 5, k_blocks_of_many = 100;  // where the number of calls is given
 
 double block_s(const std::function<void()>& call, long calls, double pause_s, MPI_Comm control) {
   meet(control);
@@ -25,10 +26,11 @@ double block_s(const std::function<void()>& call, long calls, double pause_s, MP
   return (MPI_Wtime() - begin) / static_cast<double>(calls);
 }
 
-// All ranks must make the same number of calls.
+// All ranks must make the same number of calls. Several in a row, as programs make them and `colltopo tune` does, where
+// that leaves blocks enough for a median.
 Pace pace_of_calls(long calls) {
   Pace pace;
-  pace.blocks = std::min(calls, 100L);
+  pace.blocks = std::min(std::clamp(calls / k_calls_in_a_row, k_blocks_least, k_blocks_of_many), calls);
   pace.calls = std::min((calls + pace.blocks - 1) / pace.blocks, k_block_calls);
   pace.blocks = (calls + pace.calls - 1) / pace.calls;
   return pace;
@@ -47,13 +49,13 @@ Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort
   return pace;
 }
 
-// The calls, each after a barrier, and the barrier alone.
-std::vector<std::function<void()>> after_barriers(std::span<const std::function<void()>> calls, MPI_Comm control) {
+// The calls, each before a barrier, and the barrier alone: a row of them ends when all ranks have what they take.
+std::vector<std::function<void()>> before_barriers(std::span<const std::function<void()>> calls, MPI_Comm control) {
   std::vector<std::function<void()>> together;
   for (const auto& call : calls)
     together.emplace_back([&call, control] {
-      meet(control);
       call();
+      meet(control);
     });
   together.emplace_back([control] { meet(control); });
   return together;
@@ -88,7 +90,7 @@ Quantiles quantiles(std::vector<double> samples) {
 Measured measure(std::span<const std::function<void()>> contending, const Effort& effort, MPI_Comm control) {
   const auto contenders = contending.size();
   std::vector<std::function<void()>> calls(contending.begin(), contending.end());
-  if (effort.together) calls = after_barriers(contending, control);
+  if (effort.together) calls = before_barriers(contending, control);
   for (const auto& call : calls)
     for (long i = 0; i < effort.warmup; ++i) call();
   const Pace pace = pace_for(calls, effort, control);

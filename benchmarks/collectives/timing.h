@@ -18,7 +18,7 @@ struct Effort {
   long warmup = 10;
   double seconds = 0.3;
   double pause_s = 0;     // between the barrier and each block: for networks in which large messages hold up small ones
-  bool together = false;  // a barrier before each call, whose own time is measured and taken off
+  bool together = false;  // a barrier after each call, whose own time is measured and taken off
 };
 
 struct Pace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace colltopo {
 
@@ -71,9 +72,10 @@ std::vector<long long> Trial::times() const {
   return all;
 }
 
+// Who is expected to be close before others: in the first stage two calls decide.
 void Trial::keep_best(std::span<const long long> sums) {
   if (left_.size() <= k_most_second) return;
-  std::ranges::stable_sort(left_, {}, [&](std::size_t c) { return sums[c]; });
+  std::ranges::stable_sort(left_, {}, [&](std::size_t c) { return std::pair(!is_expected_close(c), sums[c]); });
   left_.resize(k_most_second);
   std::ranges::sort(left_);
 }
@@ -82,16 +84,19 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
   for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
   const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
   const auto least = static_cast<double>(sums[best]);
+  const std::size_t previous = sums_.size() - 1;
+  // Whoever is out was measured beside those that were in then, and not later ones.
+  const bool had_previous = previous_is_last_ && left_.back() == previous;
   if (++stage_ < (kind_ == TrialKind::brief ? k_brief_stages : k_stages)) {
     std::erase_if(left_, [&](std::size_t c) { return is_out(c, static_cast<double>(sums[c]) / least); });
     keep_best(sums);
+    if (had_previous && left_.back() != previous && !beats_previous(best, ranks)) left_.push_back(previous);
     const bool many = stage_ == k_stages - 1 && least < k_short_ns * ranks;
     const std::size_t calls = kind_ != TrialKind::as_they_come ? k_first_calls : many ? k_third_calls : k_second_calls;
     if (left_.size() > 1) return begin_stage(calls, true);
   }
   winner_ = best;
-  if (previous_is_last_) {
-    const std::size_t previous = sums_.size() - 1;
+  if (had_previous) {
     std::erase(left_, previous);
     const auto challenger = std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
     winner_ = challenger != left_.end() && beats_previous(*challenger, ranks) ? *challenger : previous;
@@ -103,11 +108,13 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
 // After the stage before this one.
 bool Trial::is_out(std::size_t contestant, double times_the_best) const {
   if (stage_ > 1) return times_the_best > k_behind;
+  return times_the_best > (is_expected_close(contestant) ? k_hopeless : k_far_behind);
+}
+
+bool Trial::is_expected_close(std::size_t contestant) const {
   const std::optional<double>& own = expected_[contestant];
-  const bool close = own && std::ranges::all_of(expected_, [&](const std::optional<double>& other) {
-                       return !other || *own <= k_behind * *other;
-                     });
-  return times_the_best > (close ? k_hopeless : k_far_behind);
+  return own && std::ranges::all_of(
+                    expected_, [&](const std::optional<double>& other) { return !other || *own <= k_behind * *other; });
 }
 
 bool Trial::beats_previous(std::size_t contestant, int ranks) const {

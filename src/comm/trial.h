@@ -55,6 +55,7 @@ class Trial {
   void begin_stage(std::size_t calls, bool forth_and_back);
   void keep_best(std::span<const long long> sums);
   bool is_out(std::size_t contestant, double times_the_best) const;
+  bool is_expected_close(std::size_t contestant) const;
   bool beats_previous(std::size_t contestant, int ranks) const;
 
   bool previous_is_last_;

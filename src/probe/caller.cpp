@@ -81,8 +81,8 @@ std::vector<double> Caller::seconds(int blocks, int calls) {
   std::vector<double> own;
   for (int block = 0; block < blocks; ++block) {
     own.push_back(seconds_of_each(calls, [&] {
-      if (meets) meet(MPI_COMM_WORLD);
       call();
+      if (meets) meet(MPI_COMM_WORLD);
     }));
     if (meets) own.push_back(seconds_of_each(calls, [] { meet(MPI_COMM_WORLD); }));
   }
@@ -101,8 +101,8 @@ bool Caller::was_always(bool served) const {
   return other == 0;
 }
 
-// [block] of pairs of a call after a meeting, and of a meeting alone. Short ones drift with the machine, so that
-// those of the same time count; a few are not enough to know them by, and count for little beside long calls.
+// [block] of pairs of a call with a meeting after it, and of a meeting alone. Short ones drift with the machine, so
+// that those of the same time count; a few are not enough to know them by, and count for little beside long calls.
 std::vector<double> Caller::less_meetings(const std::vector<double>& pairs) {
   std::vector<double> alone;
   for (std::size_t i = 1; i < pairs.size(); i += 2) alone.push_back(pairs[i]);

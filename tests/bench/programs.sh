@@ -45,17 +45,12 @@ case $name in
       8) all_counts=skewed ;;
     esac
     for counts in $all_counts; do
-      mpi "$ranks" "$bench" --algorithm linear,native --collective alltoallv,alltoallw,gatherv,scatterv --bytes 8,4K \
+      mpi "$ranks" "$bench" --algorithm linear,native,linear@nonblocking,linear@persistent,native@persistent --bytes 8,4K \
+        --collective alltoallv,alltoallw,gatherv,scatterv,neighbor_alltoallv --counts $counts --check --iterations 5
+      mpi "$ranks" "$bench" --algorithm ring,native,ring@nonblocking,bruck@persistent --collective allgatherv --bytes 8,4K \
         --counts $counts --check --iterations 5
-      mpi "$ranks" "$bench" --algorithm ring,native --collective allgatherv --bytes 8,4K --counts $counts --check --iterations 5
-      mpi "$ranks" "$bench" --algorithm linear@nonblocking,linear@persistent,native@persistent --bytes 8,4K --counts $counts \
-        --collective alltoallv,alltoallw,gatherv,scatterv --check --iterations 5
-      mpi "$ranks" "$bench" --algorithm ring@nonblocking,bruck@persistent --collective allgatherv --bytes 8,4K --counts $counts \
-        --check --iterations 5
       mpi "$ranks" "$bench" --algorithm tra,tra2,node-pairs --collective alltoallv,neighbor_alltoallv --bytes 8,4K --counts $counts \
         --check --iterations 5
-      mpi "$ranks" "$bench" --algorithm linear,native,linear@nonblocking,linear@persistent --collective neighbor_alltoallv --bytes 8,4K \
-        --counts $counts --check --iterations 5
     done
     ;;
   versus)

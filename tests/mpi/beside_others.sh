@@ -61,7 +61,12 @@ for other in tuned libnbc basic adapt han ucc; do
   also=
   [ "$other" != ucc ] || also='--mca coll_ucc_enable 1'
   for shape in '1 4' '2 4' '2 3' '4 4'; do
-    modes='served left auto'
+    case $shape in
+      '1 4') modes='served left' ;;
+      '2 3') modes=served ;;
+      '4 4') modes=left ;;
+      *) modes='served left auto' ;;
+    esac
     [ "$other" != basic ] || modes='served any'
     case $other:$version:$shape in
       han:4.1.*:1*) ;;
