@@ -15,7 +15,7 @@ constexpr double k_block_s = 0.5e-3;  // long against the clock and the barrier,
 constexpr long k_block_calls = 1000;
 constexpr long k_blocks_most = 200;
 constexpr long k_blocks_least = 11;
-constexpr long k_calls_in_a_row = 5, k_blocks_of_many = 100;  // where the number of calls is given
+constexpr long k_calls_in_a_row = 5, k_blocks_of_many = 400;  // where the number of calls is given
 
 double block_s(const std::function<void()>& call, long calls, double pause_s, MPI_Comm control) {
   meet(control);

@@ -22,14 +22,18 @@ constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
 // several in a row, and not with every algorithm.
 constexpr int k_calls_in_a_row = 5;
+constexpr int k_rooted_in_a_row = 2;   // what disturbs these and their meetings is not less in longer rows
 constexpr double k_row = 1e-2;         // s, which longer rows are not worth
 constexpr double k_least_share = 0.1;  // of a meeting, below which a call after it cannot be told
 constexpr int k_first_calls = 2;
 constexpr int k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
-constexpr int k_all_again = 2, k_near_again = 8;  // rounds
-constexpr double k_near = 1.5, k_far = 3;         // times the fastest
-constexpr double k_share_of_small = 0.4;          // of the time, that the first round of small calls may take
+constexpr int k_near_again = 8;  // rounds
+// Small calls in each: they take little of the time and vary most, above all right after large ones, of whose messages
+// some may be lost or still under way.
+constexpr int k_small_again = 3;
+constexpr double k_near = 1.5, k_far = 3;  // times the fastest
+constexpr double k_share_of_small = 0.4;   // of the time, that the first round of small calls may take
 
 // A communicator on which this algorithm serves its collective.
 class ServedBy {
@@ -127,25 +131,38 @@ class Measured {
     }
     const double meeting = rooted(collective()) ? meetings_.median() : 0;
     const double one = second + 2 * meeting, far = k_far * (fastest + meeting) - meeting;
-    const bool was_far = seconds_.contains(bytes) && seconds(bytes) > far;
+    const bool was_far = seconds_.contains(bytes) && best_visit(bytes) > far;
     if (one > k_row || (second > far && was_far)) {  // a long one tells as much alone
       seconds_[bytes].push_back(second);
+      keep_best(bytes, second);
       return;
     }
-    const int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row);
+    int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row), least_blocks = effort.least_blocks;
+    if (rooted(collective())) {
+      least_blocks *= std::max(1, in_a_row / k_rooted_in_a_row);
+      in_a_row = std::min(in_a_row, k_rooted_in_a_row);
+    }
     const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
-    const int blocks = as_many(effort.long_enough, calls * one, effort.least_blocks, k_most_blocks);
+    const int blocks = as_many(effort.long_enough, calls * one, least_blocks, k_most_blocks);
     const std::vector<double> some = caller.seconds(blocks, calls);
-    if (caller.was_always(serves))
-      std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
-    else
+    if (++visits_[bytes] == 2) seconds_[bytes].clear();  // cold ones
+    if (!caller.was_always(serves)) {
       left_.insert(bytes);
+      return;
+    }
+    std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
+    keep_best(bytes, median_of(some));
   }
   /// s; infinite where it was not measured.
   double seconds(std::size_t bytes) const {
     const auto found = seconds_.find(bytes);
     return found == seconds_.end() ? std::numeric_limits<double>::infinity()
                                    : std::max(middle_of(found->second), least());
+  }
+  /// The same in the best visit: on a slow network a whole visit may be disturbed by messages that an earlier one lost.
+  double best_visit(std::size_t bytes) const {
+    const auto found = best_visits_.find(bytes);
+    return found == best_visits_.end() ? std::numeric_limits<double>::infinity() : std::max(found->second, least());
   }
   ConstantsRecord::Times times() const {
     ConstantsRecord::Times times{std::string(name(collective())), contender_.algorithm, {}, contender_.component};
@@ -161,6 +178,11 @@ class Measured {
     return all.size() >= k_enough_blocks || rooted(collective()) ? median_of(all) : *std::ranges::min_element(all);
   }
 
+  void keep_best(std::size_t bytes, double seconds) {
+    const auto [found, is_first] = best_visits_.try_emplace(bytes, seconds);
+    found->second = std::min(found->second, seconds);
+  }
+
   // s, that can be told.
   double least() const { return rooted(collective()) ? k_least_share * meetings_.median() : 0; }
 
@@ -169,7 +191,9 @@ class Measured {
   const Counters* counters_;
   Meetings& meetings_;
   std::map<std::size_t, std::vector<double>> seconds_;
-  std::set<std::size_t> left_;  // bytes
+  std::map<std::size_t, double> best_visits_;
+  std::map<std::size_t, int> visits_;  // of several rows each
+  std::set<std::size_t> left_;         // bytes
 };
 
 // That some contender of the collective has.
@@ -200,21 +224,19 @@ void measure_near(std::deque<Measured>& all, Collective collective, std::size_t 
   const std::vector<Measured*> here = serving(all, collective, bytes);
   const double fastest = fastest_of(here, bytes);
   for (Measured* one : here)
-    if (one->seconds(bytes) <= times_fastest * fastest && limit.leaves_time())
+    if (one->best_visit(bytes) <= times_fastest * fastest && limit.leaves_time())
       one->measure_again(bytes, effort, fastest);
 }
 
 // All of a size one after the other and the same again later, as for a while all calls may be slow.
-void measure_again(std::deque<Measured>& all, int rounds, double times_fastest, const Limit& limit) {
-  for (int round = 0; round < rounds; ++round)
-    for (const Half& half : k_halves)
-      for (int i = 0; i < k_collectives; ++i) {
-        const auto collective = static_cast<Collective>(i);
-        for (const std::size_t bytes : sizes_in(half, collective, sizes_of(collective, all))) {
-          if (!limit.leaves_time()) return;
-          measure_near(all, collective, bytes, half.further, times_fastest, limit);
-        }
-      }
+void measure_again(std::deque<Measured>& all, const Half& half, double times_fastest, const Limit& limit) {
+  for (int i = 0; i < k_collectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    for (const std::size_t bytes : sizes_in(half, collective, sizes_of(collective, all))) {
+      if (!limit.leaves_time()) return;
+      measure_near(all, collective, bytes, half.further, times_fastest, limit);
+    }
+  }
 }
 
 }  // namespace
@@ -239,8 +261,13 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
     Measured& one = begin_next();
     for (const Half& half : k_halves) measure_first(one, half);
   }
-  measure_again(all, k_all_again, std::numeric_limits<double>::infinity(), limit);
-  measure_again(all, k_near_again, k_near, limit);
+  const Half &small = k_halves.front(), &large = k_halves.back();
+  for (const Half* half : {&small, &large, &small})
+    measure_again(all, *half, std::numeric_limits<double>::infinity(), limit);
+  for (int round = 0; round < k_near_again; ++round) {
+    for (int again = 0; again < k_small_again; ++again) measure_again(all, small, k_near, limit);
+    measure_again(all, large, k_near, limit);
+  }
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {
     ConstantsRecord::Times times = one.times();

@@ -9,7 +9,7 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr std::size_t k_enough_meetings = 5;
+constexpr std::size_t k_last_meetings = 64;
 
 int ranks_of(MPI_Comm comm) {
   int ranks = 0;
@@ -32,7 +32,10 @@ double median_of(std::vector<double> seconds) {
   return seconds[seconds.size() / 2];
 }
 
-void Meetings::add(const std::vector<double>& seconds) { std::ranges::copy(seconds, std::back_inserter(seconds_)); }
+void Meetings::add(const std::vector<double>& seconds) {
+  std::ranges::copy(seconds, std::back_inserter(seconds_));
+  if (seconds_.size() > k_last_meetings) seconds_.erase(seconds_.begin(), seconds_.end() - k_last_meetings);
+}
 
 Caller::Caller(MPI_Comm comm, const Counters* counters, Meetings& meetings, Collective collective, std::size_t bytes)
     : comm_(comm), counters_(counters), meetings_(meetings), collective_(collective), count_(static_cast<int>(bytes)) {
@@ -101,13 +104,12 @@ bool Caller::was_always(bool served) const {
   return other == 0;
 }
 
-// [block] of pairs of a call with a meeting after it, and of a meeting alone. Short ones drift with the machine, so
-// that those of the same time count; a few are not enough to know them by, and count for little beside long calls.
+// [block] of pairs of a call with a meeting after it, and of a meeting alone.
 std::vector<double> Caller::less_meetings(const std::vector<double>& pairs) {
   std::vector<double> alone;
   for (std::size_t i = 1; i < pairs.size(); i += 2) alone.push_back(pairs[i]);
   meetings_.add(alone);
-  const double meeting = alone.size() < k_enough_meetings ? meetings_.median() : median_of(alone);
+  const double meeting = meetings_.median();
   std::vector<double> calls;
   for (std::size_t i = 0; i < pairs.size(); i += 2) calls.push_back(std::max(0.0, pairs[i] - meeting));
   return calls;

@@ -13,7 +13,8 @@ namespace colltopo::probe {
 
 double median_of(std::vector<double> seconds);
 
-/// What meetings took, on all ranks alike.
+/// What the last meetings took, on all ranks alike: short ones drift with the machine, and a few are not enough to know
+/// them by.
 class Meetings {
  public:
   void add(const std::vector<double>& seconds);
@@ -31,7 +32,7 @@ class Caller {
 
   /// [block] of a call, as the slowest rank has it, of `calls` in a row after all have begun together. Between blocks
   /// there is nothing but a barrier, as more messages would slow down what follows them. In calls with a root ranks
-  /// would run ahead of each other, which is faster than one call by some algorithms and not by others: before each
+  /// would run ahead of each other, which is faster than one call by some algorithms and not by others: after each
   /// they meet, and what that takes is measured and taken off.
   std::vector<double> seconds(int blocks, int calls);
   /// All calls so far, by the component or by nobody else than the previous one.
