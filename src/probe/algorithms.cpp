@@ -179,8 +179,8 @@ class Measured {
   }
 
   void keep_best(std::size_t bytes, double seconds) {
-    const auto [found, is_first] = best_visits_.try_emplace(bytes, seconds);
-    found->second = std::min(found->second, seconds);
+    double& best = best_visits_.try_emplace(bytes, seconds).first->second;
+    best = std::min(best, seconds);
   }
 
   // s, that can be told.
