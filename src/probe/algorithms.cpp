@@ -145,11 +145,11 @@ class Measured {
     const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
     const int blocks = as_many(effort.long_enough, calls * one, least_blocks, k_most_blocks);
     const std::vector<double> some = caller.seconds(blocks, calls);
-    if (++visits_[bytes] == 2) seconds_[bytes].clear();  // cold ones
     if (!caller.was_always(serves)) {
       left_.insert(bytes);
       return;
     }
+    if (++visits_[bytes] == 2) seconds_[bytes].clear();  // cold ones
     std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
     keep_best(bytes, median_of(some));
   }
