@@ -23,7 +23,7 @@ constexpr double k_most_expected = 0.25;   // of its time, that an expected lead
 constexpr double k_brief_expected = 0.5;   // of the lead that decides is the expected one
 constexpr double k_expected = 0.25;        // the same where more calls are measured
 constexpr double k_longest = 2;            // medians, that a call of a row counts for
-constexpr double k_resolution_ns = 100;    // and by this per rank, which so few calls tell apart
+constexpr double k_resolution_ns = 250;    // and by this per rank, which so few calls tell apart
 
 // Seconds of one call of a row whose calls are long and short by turns, as ranks run ahead of each other and wait: all
 // of them together are the row. What is disturbed counts for no more than the longest of those.
