@@ -1,6 +1,7 @@
 #include "comm/trial.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -11,7 +12,7 @@ namespace {
 constexpr std::size_t k_first_calls = 3;   // of a turn of the first stage, of which the first does not count
 constexpr std::size_t k_second_calls = 5;  // the same of the second stage
 constexpr std::size_t k_third_calls = 13;  // of the third, if calls are short
-constexpr double k_short_ns = 2e6;         // the best contestant's
+constexpr double k_short_ns = 4e6;         // the best contestant's
 constexpr std::size_t k_most_second = 3;   // contestants of the second stage, the best of the first
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
 constexpr double k_hopeless = 3;           // the same of who is expected to be at most k_behind times it
@@ -19,9 +20,8 @@ constexpr double k_behind = 1.15;          // times the best of the second stage
 constexpr int k_stages = 3;                // in the last, those that are left go on
 constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
-constexpr double k_most_expected = 0.25;   // of its time, that an expected lead is taken for
-constexpr double k_brief_expected = 0.5;   // of the lead that decides is the expected one
-constexpr double k_expected = 0.25;        // the same where more calls are measured
+constexpr double k_expected = 0.5;         // of the lead that decides is the expected one
+constexpr double k_most_expected = 0.25;   // of the time of who is behind, that it is taken for
 constexpr double k_longest = 2;            // medians, that a call of a row counts for
 constexpr double k_resolution_ns = 250;    // and by this per rank, which so few calls tell apart
 
@@ -73,36 +73,53 @@ std::vector<long long> Trial::times() const {
 }
 
 // Who is expected to be close before others: in the first stage two calls decide.
-void Trial::keep_best(std::span<const long long> sums) {
+void Trial::keep_best(const std::vector<double>& judged) {
   if (left_.size() <= k_most_second) return;
-  std::ranges::stable_sort(left_, {}, [&](std::size_t c) { return std::pair(!is_expected_close(c), sums[c]); });
+  std::ranges::stable_sort(left_, {}, [&](std::size_t c) { return std::pair(!is_expected_close(c), judged[c]); });
   left_.resize(k_most_second);
   std::ranges::sort(left_);
 }
 
 void Trial::narrow(std::span<const long long> sums, int ranks) {
   for (const std::size_t contestant : left_) sums_[contestant] = sums[contestant];
-  const auto best = *std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
-  const auto least = static_cast<double>(sums[best]);
+  const std::vector<double> judged = this->judged();
+  const auto best_of = [&](const std::vector<std::size_t>& some) {
+    return std::ranges::min_element(some, {}, [&](std::size_t c) { return judged[c]; });
+  };
+  const std::size_t best = *best_of(left_);
   const std::size_t previous = sums_.size() - 1;
   // Whoever is out was measured beside those that were in then, and not later ones.
   const bool had_previous = previous_is_last_ && left_.back() == previous;
   if (++stage_ < (kind_ == TrialKind::brief ? k_brief_stages : k_stages)) {
-    std::erase_if(left_, [&](std::size_t c) { return is_out(c, static_cast<double>(sums[c]) / least); });
-    keep_best(sums);
+    std::erase_if(left_, [&](std::size_t c) { return is_out(c, judged[c] / judged[best]); });
+    keep_best(judged);
     if (had_previous && left_.back() != previous && !beats_previous(best, ranks)) left_.push_back(previous);
-    const bool many = stage_ == k_stages - 1 && least < k_short_ns * ranks;
+    const bool many = stage_ == k_stages - 1 && static_cast<double>(sums[best]) < k_short_ns * ranks;
     const std::size_t calls = kind_ != TrialKind::as_they_come ? k_first_calls : many ? k_third_calls : k_second_calls;
     if (left_.size() > 1) return begin_stage(calls, true);
   }
   winner_ = best;
   if (had_previous) {
     std::erase(left_, previous);
-    const auto challenger = std::ranges::min_element(left_, {}, [&](std::size_t c) { return sums[c]; });
+    const auto challenger = best_of(left_);
     winner_ = challenger != left_.end() && beats_previous(*challenger, ranks) ? *challenger : previous;
   }
   turns_.clear();
   place_ = 0;
+}
+
+// [contestant]: what they are compared by. Of the sums and of what is expected the mean, as ratios, where something is
+// expected of all that are left; not in the first stage, where nobody is out who is close in either.
+std::vector<double> Trial::judged() const {
+  std::vector<double> judged(sums_.begin(), sums_.end());
+  if (stage_ == 0 || !std::ranges::all_of(left_, [&](std::size_t c) { return expected_[c].has_value(); }))
+    return judged;
+  const double least = *expected_[*std::ranges::min_element(left_, {}, [&](std::size_t c) { return *expected_[c]; })];
+  for (const std::size_t c : left_) {
+    const double behind = std::min(*expected_[c] / least, 1 + k_most_expected);
+    judged[c] = std::pow(judged[c], 1 - k_expected) * std::pow(behind, k_expected);
+  }
+  return judged;
 }
 
 // After the stage before this one.
@@ -122,10 +139,9 @@ bool Trial::beats_previous(std::size_t contestant, int ranks) const {
   const auto one = static_cast<double>(sums_[contestant]), of_previous = static_cast<double>(sums_[previous]);
   double lead = of_previous - one;
   if (expected_[contestant] && expected_[previous]) {
-    const double weight = kind_ == TrialKind::brief ? k_brief_expected : k_expected;
     const double most = k_most_expected * of_previous;
     const double expected = (*expected_[previous] - *expected_[contestant]) * 1e9 * ranks;
-    lead += weight * (std::clamp(expected, -most, most) - lead);
+    lead += k_expected * (std::clamp(expected, -most, most) - lead);
   }
   return lead >= std::max(k_resolution_ns * ranks, (1 - k_margin) * of_previous);
 }

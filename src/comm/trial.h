@@ -24,8 +24,7 @@ class Trial {
  public:
   /// `previous_is_last`: the last contestant is the previous implementation, whom others must beat by a margin.
   /// `expected`: seconds per call of each, where something is known. Who is expected to be close is not out for two
-  /// calls, and leads over the previous implementation count as much as those that a brief trial measures, a third as
-  /// much as others.
+  /// calls, and an expected lead counts as much as a measured one.
   Trial(std::vector<std::optional<double>> expected, bool previous_is_last, TrialKind kind = TrialKind::as_they_come);
 
   struct Turn {
@@ -53,7 +52,8 @@ class Trial {
 
  private:
   void begin_stage(std::size_t calls, bool forth_and_back);
-  void keep_best(std::span<const long long> sums);
+  void keep_best(const std::vector<double>& judged);
+  std::vector<double> judged() const;
   bool is_out(std::size_t contestant, double times_the_best) const;
   bool is_expected_close(std::size_t contestant) const;
   bool beats_previous(std::size_t contestant, int ranks) const;

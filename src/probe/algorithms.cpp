@@ -131,10 +131,9 @@ class Measured {
     }
     const double meeting = rooted(collective()) ? meetings_.median() : 0;
     const double one = second + 2 * meeting, far = k_far * (fastest + meeting) - meeting;
-    const bool was_far = seconds_.contains(bytes) && best_visit(bytes) > far;
+    const bool was_far = timed_.contains(bytes) && best_visit(bytes) > far;
     if (one > k_row || (second > far && was_far)) {  // a long one tells as much alone
-      seconds_[bytes].push_back(second);
-      keep_best(bytes, second);
+      timed_[bytes].add({second});
       return;
     }
     int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row), least_blocks = effort.least_blocks;
@@ -149,38 +148,46 @@ class Measured {
       left_.insert(bytes);
       return;
     }
-    if (++visits_[bytes] == 2) seconds_[bytes].clear();  // cold ones
-    std::ranges::copy(some, std::back_inserter(seconds_[bytes]));
-    keep_best(bytes, median_of(some));
+    Timed& timed = timed_[bytes];
+    if (++timed.visits == 2) timed.rows.clear();  // cold ones
+    timed.add(some);
   }
   /// s; infinite where it was not measured.
   double seconds(std::size_t bytes) const {
-    const auto found = seconds_.find(bytes);
-    return found == seconds_.end() ? std::numeric_limits<double>::infinity()
-                                   : std::max(middle_of(found->second), least());
+    const auto found = timed_.find(bytes);
+    return found == timed_.end() ? std::numeric_limits<double>::infinity()
+                                 : std::max(middle_of(found->second.rows), least());
   }
   /// The same in the best visit: on a slow network a whole visit may be disturbed by messages that an earlier one lost.
   double best_visit(std::size_t bytes) const {
-    const auto found = best_visits_.find(bytes);
-    return found == best_visits_.end() ? std::numeric_limits<double>::infinity() : std::max(found->second, least());
+    const auto found = timed_.find(bytes);
+    return found == timed_.end() ? std::numeric_limits<double>::infinity()
+                                 : std::max(found->second.best_visit, least());
   }
   ConstantsRecord::Times times() const {
     ConstantsRecord::Times times{std::string(name(collective())), contender_.algorithm, {}, contender_.component};
-    for (const auto& [bytes, all] : seconds_)
-      if (const double seconds = middle_of(all); seconds > least()) times.seconds[bytes] = seconds;
+    for (const auto& [bytes, timed] : timed_)
+      if (const double seconds = middle_of(timed.rows); seconds > least()) times.seconds[bytes] = seconds;
     return times;
   }
 
  private:
+  // The calls of one size.
+  struct Timed {
+    std::vector<double> rows;  // s a call
+    double best_visit = std::numeric_limits<double>::infinity();
+    int visits = 0;  // of several rows each
+
+    void add(const std::vector<double>& visit) {
+      std::ranges::copy(visit, std::back_inserter(rows));
+      best_visit = std::min(best_visit, median_of(visit));
+    }
+  };
+
   // The median; of few the least, as the first calls of a connection are slow. Not where a meeting is taken off: its
   // own length varies by more than a short call has, both ways.
   double middle_of(const std::vector<double>& all) const {
     return all.size() >= k_enough_blocks || rooted(collective()) ? median_of(all) : *std::ranges::min_element(all);
-  }
-
-  void keep_best(std::size_t bytes, double seconds) {
-    double& best = best_visits_.try_emplace(bytes, seconds).first->second;
-    best = std::min(best, seconds);
   }
 
   // s, that can be told.
@@ -190,10 +197,8 @@ class Measured {
   ServedBy comm_;
   const Counters* counters_;
   Meetings& meetings_;
-  std::map<std::size_t, std::vector<double>> seconds_;
-  std::map<std::size_t, double> best_visits_;
-  std::map<std::size_t, int> visits_;  // of several rows each
-  std::set<std::size_t> left_;         // bytes
+  std::map<std::size_t, Timed> timed_;  // by bytes
+  std::set<std::size_t> left_;          // bytes
 };
 
 // That some contender of the collective has.
