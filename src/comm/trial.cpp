@@ -108,8 +108,9 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
   place_ = 0;
 }
 
-// [contestant]: what they are compared by. Of the sums and of what is expected the mean, as ratios, where something is
-// expected of all that are left; not in the first stage, where nobody is out who is close in either.
+// [contestant]: what they are compared by. Where something is expected of all that are left, the geometric mean of that
+// and of the sums, a square root, as its bits are the same on all ranks; not in the first stage, where nobody is out
+// who is close in either.
 std::vector<double> Trial::judged() const {
   std::vector<double> judged(sums_.begin(), sums_.end());
   if (stage_ == 0 || !std::ranges::all_of(left_, [&](std::size_t c) { return expected_[c].has_value(); }))
@@ -117,7 +118,7 @@ std::vector<double> Trial::judged() const {
   const double least = *expected_[*std::ranges::min_element(left_, {}, [&](std::size_t c) { return *expected_[c]; })];
   for (const std::size_t c : left_) {
     const double behind = std::min(*expected_[c] / least, 1 + k_most_expected);
-    judged[c] = std::pow(judged[c], 1 - k_expected) * std::pow(behind, k_expected);
+    judged[c] = std::sqrt(judged[c] * behind);
   }
   return judged;
 }
