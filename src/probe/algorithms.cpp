@@ -22,7 +22,6 @@ constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
 // several in a row, and not with every algorithm.
 constexpr int k_calls_in_a_row = 5;
-constexpr int k_rooted_in_a_row = 2;   // what disturbs these and their meetings is not less in longer rows
 constexpr double k_row = 1e-2;         // s, which longer rows are not worth
 constexpr double k_least_share = 0.1;  // of a meeting, below which a call after it cannot be told
 constexpr int k_first_calls = 2;
@@ -136,13 +135,8 @@ class Measured {
       timed_[bytes].add({second});
       return;
     }
-    int in_a_row = as_many(k_row, one, 1, k_calls_in_a_row), least_blocks = effort.least_blocks;
-    if (rooted(collective())) {
-      least_blocks *= std::max(1, in_a_row / k_rooted_in_a_row);
-      in_a_row = std::min(in_a_row, k_rooted_in_a_row);
-    }
-    const int calls = as_many(k_block, one, in_a_row, k_most_calls_of_block);
-    const int blocks = as_many(effort.long_enough, calls * one, least_blocks, k_most_blocks);
+    const int calls = as_many(k_block, one, as_many(k_row, one, 1, k_calls_in_a_row), k_most_calls_of_block);
+    const int blocks = as_many(effort.long_enough, calls * one, effort.least_blocks, k_most_blocks);
     const std::vector<double> some = caller.seconds(blocks, calls);
     if (!caller.was_always(serves)) {
       left_.insert(bytes);
