@@ -8,6 +8,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -22,17 +23,16 @@ constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
 // several in a row, and not with every algorithm.
 constexpr int k_calls_in_a_row = 5;
-constexpr double k_row = 1e-2;         // s, which longer rows are not worth
+constexpr double k_alone = 1e-2,
+                 k_row = 2.5e-2;       // s, of a call that tells as much alone; which longer rows are not worth
 constexpr double k_least_share = 0.1;  // of a meeting, below which a call after it cannot be told
 constexpr int k_first_calls = 2;
 constexpr int k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
-constexpr int k_near_again = 8;  // rounds
-// Small calls in each: they take little of the time and vary most, above all right after large ones, of whose messages
-// some may be lost or still under way.
-constexpr int k_small_again = 3;
+// Of those near the fastest. Small calls vary most and come first: a connection that carried large ones is another.
+constexpr int k_small_rounds = 26, k_full_rounds = 2, k_large_rounds = 8;
 constexpr double k_near = 1.5, k_far = 3;  // times the fastest
-constexpr double k_share_of_small = 0.4;   // of the time, that the first round of small calls may take
+constexpr double k_share_of_small = 0.5;   // of the time, at most
 
 // A communicator on which this algorithm serves its collective.
 class ServedBy {
@@ -94,7 +94,7 @@ struct Half {
   bool large;
   Effort first, further;
 };
-constexpr std::array<Half, 2> k_halves{{{false, {3, 2e-3}, {7, 2.5e-2}}, {true, {2, 2e-3}, {3, 2.5e-2}}}};
+constexpr std::array<Half, 2> k_halves{{{false, {3, 2e-3}, {4, 2.5e-2}}, {true, {2, 2e-3}, {3, 2.5e-2}}}};
 
 template <class Sizes>
 std::vector<std::size_t> sizes_in(const Half& half, Collective collective, const Sizes& sizes) {
@@ -118,33 +118,38 @@ class Measured {
   bool serves(std::size_t bytes) const {
     return std::ranges::binary_search(contender_.sizes, bytes) && !left_.contains(bytes);
   }
-  /// `fastest`: s, that the best one is known to take. Whoever was far from it, and still is in the first two calls,
-  /// has no more of them: at first any may be, as connections are cold for tens of calls.
-  void measure_again(std::size_t bytes, const Effort& effort, double fastest) {
-    Caller caller(comm_.get(), counters_, meetings_, collective(), bytes);
-    const double second = caller.seconds(k_first_calls, 1).back();  // after connections and plans
-    const bool serves = contender_.algorithm != k_previous;
-    if (!caller.was_always(serves)) {
-      left_.insert(bytes);
-      return;
-    }
+  /// Before each visit; false where it has no more part in this one. `fastest`: s, that the best one is known to take.
+  /// Whoever was far from it, and still is in the first two calls, has no more of them: at first any may be, as
+  /// connections are cold for tens of calls.
+  bool begin(std::size_t bytes, double fastest) {
+    caller_.emplace(comm_.get(), counters_, collective(), bytes);
+    for (int i = 0; i < k_first_calls; ++i) caller_->time(1);
     const double meeting = rooted(collective()) ? meetings_.median() : 0;
-    const double one = second + 2 * meeting, far = k_far * (fastest + meeting) - meeting;
+    const double second = std::max(0.0, caller_->slowest().back() - meeting);  // after connections and plans
+    one_ = second + 2 * meeting;
+    const double far = k_far * (fastest + meeting) - meeting;
     const bool was_far = timed_.contains(bytes) && best_visit(bytes) > far;
-    if (one > k_row || (second > far && was_far)) {  // a long one tells as much alone
-      timed_[bytes].add({second});
-      return;
-    }
-    const int calls = as_many(k_block, one, as_many(k_row, one, 1, k_calls_in_a_row), k_most_calls_of_block);
-    const int blocks = as_many(effort.long_enough, calls * one, effort.least_blocks, k_most_blocks);
-    const std::vector<double> some = caller.seconds(blocks, calls);
-    if (!caller.was_always(serves)) {
-      left_.insert(bytes);
-      return;
-    }
+    const bool left = was_left(bytes), is_enough = one_ > k_alone || (second > far && was_far);
+    if (!left && is_enough) timed_[bytes].add({second});  // a long one tells as much alone
+    if (left || is_enough) caller_.reset();
+    if (!caller_) return false;
+    calls_ = as_many(k_block, one_, as_many(k_row, one_, 1, k_calls_in_a_row), k_most_calls_of_block);
+    return true;
+  }
+  /// s, of a call and two meetings, and how many of them make a row.
+  double one() const { return one_; }
+  int calls() const { return calls_; }
+  void time() { caller_->time(calls_); }
+  /// `meetings`: [row], taken off; empty where there is no root.
+  void end(std::size_t bytes, const std::vector<double>& meetings) {
+    std::vector<double> rows = caller_->slowest();
+    const bool left = was_left(bytes);
+    caller_.reset();
+    if (left) return;
+    for (std::size_t i = 0; i < meetings.size(); ++i) rows[i] -= meetings[i];
     Timed& timed = timed_[bytes];
     if (++timed.visits == 2) timed.rows.clear();  // cold ones
-    timed.add(some);
+    timed.add(rows);
   }
   /// s; infinite where it was not measured.
   double seconds(std::size_t bytes) const {
@@ -178,10 +183,17 @@ class Measured {
     }
   };
 
-  // The median; of few the least, as the first calls of a connection are slow. Not where a meeting is taken off: its
-  // own length varies by more than a short call has, both ways.
+  // The median; of few the least, as the first calls of a connection are slow. Where a meeting was taken off, whose own
+  // length varies by more than a short call has, both ways, the mean of the middle ones varies less.
   double middle_of(const std::vector<double>& all) const {
-    return all.size() >= k_enough_blocks || rooted(collective()) ? median_of(all) : *std::ranges::min_element(all);
+    if (rooted(collective())) return middle_half_of(all);
+    return all.size() >= k_enough_blocks ? median_of(all) : *std::ranges::min_element(all);
+  }
+
+  bool was_left(std::size_t bytes) {
+    const bool left = !caller_->was_always(contender_.algorithm != k_previous);
+    if (left) left_.insert(bytes);
+    return left;
   }
 
   // s, that can be told.
@@ -193,6 +205,9 @@ class Measured {
   Meetings& meetings_;
   std::map<std::size_t, Timed> timed_;  // by bytes
   std::set<std::size_t> left_;          // bytes
+  std::optional<Caller> caller_;        // of the visit
+  double one_ = 0;
+  int calls_ = 0;
 };
 
 // That some contender of the collective has.
@@ -217,56 +232,74 @@ double fastest_of(const std::vector<Measured*>& all, std::size_t bytes) {
   return fastest;
 }
 
-// The calls of one size by those whose time is within `times_fastest` of the fastest's.
-void measure_near(std::deque<Measured>& all, Collective collective, std::size_t bytes, const Effort& effort,
-                  double times_fastest, const Limit& limit) {
-  const std::vector<Measured*> here = serving(all, collective, bytes);
-  const double fastest = fastest_of(here, bytes);
-  for (Measured* one : here)
-    if (one->best_visit(bytes) <= times_fastest * fastest && limit.leaves_time())
-      one->measure_again(bytes, effort, fastest);
+// Rows of these in turns, as for a while all calls may be slow, and whose connections others have just used are faster
+// than in a job that calls several.
+void visit(std::vector<Measured*> some, Meetings& meetings, std::size_t bytes, const Effort& effort, double fastest) {
+  std::erase_if(some, [&](Measured* one) { return !one->begin(bytes, fastest); });
+  if (some.empty()) return;
+  const bool meets = rooted(some.front()->collective());
+  int blocks = k_most_blocks, calls = 1;
+  for (const Measured* one : some) {
+    blocks =
+        std::min(blocks, as_many(effort.long_enough, one->calls() * one->one(), effort.least_blocks, k_most_blocks));
+    calls = std::max(calls, one->calls());
+  }
+  for (int block = 0; block < blocks; ++block) {
+    for (Measured* one : some) one->time();
+    if (meets) meetings.time(calls);
+    std::ranges::reverse(some);
+  }
+  const std::vector<double> alone = meets ? meetings.slowest() : std::vector<double>{};
+  for (Measured* one : some) one->end(bytes, alone);
 }
 
-// All of a size one after the other and the same again later, as for a while all calls may be slow.
-void measure_again(std::deque<Measured>& all, const Half& half, double times_fastest, const Limit& limit) {
+// The calls of one size by those whose time is within `times_fastest` of the fastest's.
+void measure_near(std::deque<Measured>& all, Meetings& meetings, Collective collective, std::size_t bytes,
+                  const Effort& effort, double times_fastest) {
+  std::vector<Measured*> here = serving(all, collective, bytes);
+  const double fastest = fastest_of(here, bytes);
+  std::erase_if(here, [&](const Measured* one) { return one->best_visit(bytes) > times_fastest * fastest; });
+  visit(here, meetings, bytes, effort, fastest);
+}
+
+void measure_again(std::deque<Measured>& all, Meetings& meetings, const Half& half, double times_fastest,
+                   const Limit& limit) {
   for (int i = 0; i < k_collectives; ++i) {
     const auto collective = static_cast<Collective>(i);
     for (const std::size_t bytes : sizes_in(half, collective, sizes_of(collective, all))) {
       if (!limit.leaves_time()) return;
-      measure_near(all, collective, bytes, half.further, times_fastest, limit);
+      measure_near(all, meetings, collective, bytes, half.further, times_fastest);
     }
   }
 }
 
 }  // namespace
 
-std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, std::size_t likely,
-                                            const std::string& constants, double seconds, const Counters* counters) {
+std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
+                                            double seconds, const Counters* counters) {
   Meetings meetings;
   std::deque<Measured> all;
-  const Limit limit(seconds);
+  const Half &small = k_halves.front(), &large = k_halves.back();
+  const Limit of_small(k_share_of_small * seconds), limit(seconds);
   const auto begin_next = [&]() -> Measured& {
     return all.emplace_back(contenders[all.size()], constants, counters, meetings);
   };
   const auto measure_first = [&](Measured& one, const Half& half) {
     for (const std::size_t bytes : sizes_in(half, one.collective(), sizes_of(one.collective())))
       if (one.serves(bytes) && limit.leaves_time())
-        one.measure_again(bytes, half.first, fastest_of(serving(all, one.collective(), bytes), bytes));
+        visit({&one}, meetings, bytes, half.first, fastest_of(serving(all, one.collective(), bytes), bytes));
   };
-  // Who begins has large calls too before all small ones are measured; what is less likely comes after that.
-  while (all.size() < likely && limit.leaves_time(k_share_of_small)) measure_first(begin_next(), k_halves.front());
-  for (Measured& one : all) measure_first(one, k_halves.back());
+  constexpr double k_all = std::numeric_limits<double>::infinity();
+  while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), small);
+  for (int round = 0; round < k_small_rounds; ++round)
+    measure_again(all, meetings, small, round < k_full_rounds ? k_all : k_near, of_small);
+  for (Measured& one : all) measure_first(one, large);
   while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();
     for (const Half& half : k_halves) measure_first(one, half);
   }
-  const Half &small = k_halves.front(), &large = k_halves.back();
-  for (const Half* half : {&small, &large, &small})
-    measure_again(all, *half, std::numeric_limits<double>::infinity(), limit);
-  for (int round = 0; round < k_near_again; ++round) {
-    for (int again = 0; again < k_small_again; ++again) measure_again(all, small, k_near, limit);
-    measure_again(all, large, k_near, limit);
-  }
+  measure_again(all, meetings, large, k_all, limit);
+  for (int round = 0; round < k_large_rounds; ++round) measure_again(all, meetings, large, k_near, limit);
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {
     ConstantsRecord::Times times = one.times();

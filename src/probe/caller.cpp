@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "probe/meet.h"
 
@@ -10,19 +11,12 @@ namespace colltopo::probe {
 namespace {
 
 constexpr std::size_t k_last_meetings = 64;
+constexpr int k_first_meetings = 3, k_in_first_row = 5;
 
 int ranks_of(MPI_Comm comm) {
   int ranks = 0;
   MPI_Comm_size(comm, &ranks);
   return ranks;
-}
-
-template <class Do>
-double seconds_of_each(int times, const Do& what) {
-  MPI_Barrier(MPI_COMM_WORLD);
-  const double start = MPI_Wtime();
-  for (int i = 0; i < times; ++i) what();
-  return (MPI_Wtime() - start) / times;
 }
 
 }  // namespace
@@ -32,13 +26,38 @@ double median_of(std::vector<double> seconds) {
   return seconds[seconds.size() / 2];
 }
 
-void Meetings::add(const std::vector<double>& seconds) {
-  std::ranges::copy(seconds, std::back_inserter(seconds_));
-  if (seconds_.size() > k_last_meetings) seconds_.erase(seconds_.begin(), seconds_.end() - k_last_meetings);
+double middle_half_of(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  const auto quarter = static_cast<std::ptrdiff_t>(seconds.size() / 4);
+  return std::accumulate(seconds.begin() + quarter, seconds.end() - quarter, 0.0) /
+         static_cast<double>(seconds.size() - 2 * static_cast<std::size_t>(quarter));
 }
 
-Caller::Caller(MPI_Comm comm, const Counters* counters, Meetings& meetings, Collective collective, std::size_t bytes)
-    : comm_(comm), counters_(counters), meetings_(meetings), collective_(collective), count_(static_cast<int>(bytes)) {
+std::vector<double> Rows::slowest() {
+  std::vector<double> slowest(own_.size());
+  MPI_Allreduce(own_.data(), slowest.data(), static_cast<int>(own_.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  own_.clear();
+  return slowest;
+}
+
+Meetings::Meetings() {
+  for (int i = 0; i < k_first_meetings; ++i) time(k_in_first_row);
+  slowest();
+}
+
+void Meetings::time(int calls) {
+  rows_.time(calls, [] { meet(MPI_COMM_WORLD); });
+}
+
+std::vector<double> Meetings::slowest() {
+  const std::vector<double> rows = rows_.slowest();
+  std::ranges::copy(rows, std::back_inserter(last_));
+  if (last_.size() > k_last_meetings) last_.erase(last_.begin(), last_.end() - k_last_meetings);
+  return rows;
+}
+
+Caller::Caller(MPI_Comm comm, const Counters* counters, Collective collective, std::size_t bytes)
+    : comm_(comm), counters_(counters), collective_(collective), count_(static_cast<int>(bytes)) {
   const std::size_t shards = row(collective).counts_shards() ? static_cast<std::size_t>(ranks_of(comm)) : 1;
   const std::size_t all = bytes * shards;
   counts_.assign(shards, static_cast<int>(bytes / sizeof(int)));
@@ -78,41 +97,22 @@ void Caller::call() {
   }
 }
 
-std::vector<double> Caller::seconds(int blocks, int calls) {
+void Caller::time(int calls) {
   const unsigned long long before = served_calls();
   const bool meets = rooted(collective_);
-  std::vector<double> own;
-  for (int block = 0; block < blocks; ++block) {
-    own.push_back(seconds_of_each(calls, [&] {
-      call();
-      if (meets) meet(MPI_COMM_WORLD);
-    }));
-    if (meets) own.push_back(seconds_of_each(calls, [] { meet(MPI_COMM_WORLD); }));
-  }
+  rows_.time(calls, [&] {
+    call();
+    if (meets) meet(MPI_COMM_WORLD);
+  });
   const unsigned long long by_us = served_calls() - before;
   was_served_ = was_served_ || by_us > 0;
-  was_declined_ =
-      was_declined_ || by_us < static_cast<unsigned long long>(blocks) * static_cast<unsigned long long>(calls);
-  std::vector<double> slowest(own.size());
-  MPI_Allreduce(own.data(), slowest.data(), static_cast<int>(own.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return meets ? less_meetings(slowest) : slowest;
+  was_declined_ = was_declined_ || by_us < static_cast<unsigned long long>(calls);
 }
 
 bool Caller::was_always(bool served) const {
   int other = served ? was_declined_ : was_served_;
   MPI_Bcast(&other, 1, MPI_INT, 0, MPI_COMM_WORLD);
   return other == 0;
-}
-
-// [block] of pairs of a call with a meeting after it, and of a meeting alone.
-std::vector<double> Caller::less_meetings(const std::vector<double>& pairs) {
-  std::vector<double> alone;
-  for (std::size_t i = 1; i < pairs.size(); i += 2) alone.push_back(pairs[i]);
-  meetings_.add(alone);
-  const double meeting = meetings_.median();
-  std::vector<double> calls;
-  for (std::size_t i = 0; i < pairs.size(); i += 2) calls.push_back(std::max(0.0, pairs[i] - meeting));
-  return calls;
 }
 
 }  // namespace colltopo::probe

@@ -1,4 +1,4 @@
-// One call of a collective, timed as programs make them.
+// Calls of a collective, timed as programs make them.
 #pragma once
 
 #include <mpi.h>
@@ -12,43 +12,67 @@
 namespace colltopo::probe {
 
 double median_of(std::vector<double> seconds);
+/// The mean of what lies between the quartiles.
+double middle_half_of(std::vector<double> seconds);
 
-/// What the last meetings took, on all ranks alike: short ones drift with the machine, and a few are not enough to know
-/// them by.
-class Meetings {
+/// Calls in a row after all ranks have begun together. Between rows there is nothing but a barrier, as more messages
+/// would slow down what follows them.
+class Rows {
  public:
-  void add(const std::vector<double>& seconds);
-  double median() const { return median_of(seconds_); }
+  /// Collective.
+  template <class Do>
+  void time(int calls, const Do& what) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double start = MPI_Wtime();
+    for (int i = 0; i < calls; ++i) what();
+    own_.push_back((MPI_Wtime() - start) / calls);
+  }
+  /// Collective: s a call, as the slowest rank has it, of every row since the last time.
+  std::vector<double> slowest();
 
  private:
-  std::vector<double> seconds_;
+  std::vector<double> own_;
+};
+
+/// Of all ranks. In calls with a root ranks would run ahead of each other, which is faster than one call by some
+/// algorithms and not by others: after each they meet, and what that takes is measured and taken off.
+class Meetings {
+ public:
+  Meetings();
+  void time(int calls);
+  /// As Rows::slowest.
+  std::vector<double> slowest();
+  /// Of the last rows, on all ranks alike: short ones drift with the machine, and a few are not enough to know them by.
+  double median() const { return median_of(last_); }
+
+ private:
+  Rows rows_;
+  std::vector<double> last_;
 };
 
 /// Bytes as in Request. Numbers are whole: any order of a sum has the same bits.
 class Caller {
  public:
   /// `counters`: null but on rank 0.
-  Caller(MPI_Comm comm, const Counters* counters, Meetings& meetings, Collective collective, std::size_t bytes);
+  Caller(MPI_Comm comm, const Counters* counters, Collective collective, std::size_t bytes);
 
-  /// [block] of a call, as the slowest rank has it, of `calls` in a row after all have begun together. Between blocks
-  /// there is nothing but a barrier, as more messages would slow down what follows them. In calls with a root ranks
-  /// would run ahead of each other, which is faster than one call by some algorithms and not by others: after each
-  /// they meet, and what that takes is measured and taken off.
-  std::vector<double> seconds(int blocks, int calls);
+  /// A row of calls and, where there is a root, of the meetings after them.
+  void time(int calls);
+  /// As Rows::slowest.
+  std::vector<double> slowest() { return rows_.slowest(); }
   /// All calls so far, by the component or by nobody else than the previous one.
   bool was_always(bool served) const;
 
  private:
   void call();
   unsigned long long served_calls() const { return counters_ == nullptr ? 0 : counters_->value("calls"); }
-  std::vector<double> less_meetings(const std::vector<double>& pairs);
 
   MPI_Comm comm_;
   const Counters* counters_;
-  Meetings& meetings_;
   Collective collective_;
   int count_;
   std::vector<int> counts_, in_, out_;
+  Rows rows_;
   bool was_served_ = false, was_declined_ = false;  // rank 0's
 };
 

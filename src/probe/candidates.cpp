@@ -160,7 +160,6 @@ Contenders contenders(const Places& places, const std::string& constants, const 
     leading.add(place, k_likely, all.list);
     if (place == 0) std::ranges::copy(previous_ones(previous, places.ranks), std::back_inserter(all.list));
   }
-  all.likely = all.list.size();
   for (std::size_t place = 0; place < k_most; ++place) leading.add(place, k_most, all.list);
   return all;
 }

@@ -23,7 +23,6 @@ std::vector<std::size_t> sizes_of(Collective collective, int ranks);
 
 struct Contenders {
   std::vector<Contender> list;  // the likeliest of every collective first
-  std::size_t likely = 0;       // that come before the others at all sizes, the first in the list
   bool by_lanes = false;        // messages of the component go by lanes of its own
 };
 

@@ -92,7 +92,6 @@ class ScratchRecord {
 // 0. `why`: what kept it from that.
 void measure_algorithms(const probe::Places& places, double end, ConstantsRecord& record, std::string& why) {
   std::string text;
-  int likely = 0;
   std::optional<ScratchRecord> scratch;
   // One process's: to open the tools interface takes a quarter of a second of its processor.
   std::optional<Counters> counters;
@@ -103,7 +102,6 @@ void measure_algorithms(const probe::Places& places, double end, ConstantsRecord
       scratch.emplace(record);
       const probe::Contenders all = probe::contenders(places, scratch->path(), parameter_text("coll_topo_previous"));
       record.by_lanes = all.by_lanes;
-      likely = static_cast<int>(all.likely);
       for (const probe::Contender& one : all.list)
         text += fmt::format("{} {} {} {}\n", name(one.collective), one.algorithm,
                             one.component.empty() ? "-" : one.component, fmt::join(one.sizes, " "));
@@ -113,7 +111,6 @@ void measure_algorithms(const probe::Places& places, double end, ConstantsRecord
     }
   }
   std::istringstream lines(told_by_rank_0(text));
-  MPI_Bcast(&likely, 1, MPI_INT, 0, MPI_COMM_WORLD);
   const std::string constants = told_by_rank_0(scratch ? scratch->path() : "");
   std::vector<probe::Contender> all;
   for (std::string line; std::getline(lines, line);) {
@@ -123,8 +120,7 @@ void measure_algorithms(const probe::Places& places, double end, ConstantsRecord
     all.push_back({*collective_named(collective), algorithm, component == "-" ? "" : component, {}});
     for (std::size_t bytes = 0; words >> bytes;) all.back().sizes.push_back(bytes);
   }
-  record.times = probe::measure(all, static_cast<std::size_t>(likely), constants, end - MPI_Wtime(),
-                                counters ? &*counters : nullptr);
+  record.times = probe::measure(all, constants, end - MPI_Wtime(), counters ? &*counters : nullptr);
   record.places = places_of(places.node_of);
   if (record.times.empty() && why.empty() && !all.empty())
     why = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
