@@ -66,8 +66,8 @@ class Limit {
   explicit Limit(double seconds) : seconds_(seconds) {}
 
   /// Collective.
-  bool leaves_time(double share = 1) const {
-    int leaves = MPI_Wtime() - start_ <= share * seconds_;
+  bool leaves_time() const {
+    int leaves = MPI_Wtime() - start_ <= seconds_;
     MPI_Bcast(&leaves, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return leaves != 0;
   }
@@ -232,10 +232,11 @@ double fastest_of(const std::vector<Measured*>& all, std::size_t bytes) {
   return fastest;
 }
 
-// Rows of these in turns, as for a while all calls may be slow, and whose connections others have just used are faster
-// than in a job that calls several.
-void visit(std::vector<Measured*> some, Meetings& meetings, std::size_t bytes, const Effort& effort, double fastest) {
-  std::erase_if(some, [&](Measured* one) { return !one->begin(bytes, fastest); });
+// Rows of these in turns: for a while all calls may be slow, and many in a row of one of them take another time than in
+// a job that makes other calls between.
+void visit(std::vector<Measured*> some, Meetings& meetings, std::size_t bytes, const Effort& effort, double fastest,
+           const Limit& limit) {
+  std::erase_if(some, [&](Measured* one) { return !limit.leaves_time() || !one->begin(bytes, fastest); });
   if (some.empty()) return;
   const bool meets = rooted(some.front()->collective());
   int blocks = k_most_blocks, calls = 1;
@@ -253,22 +254,17 @@ void visit(std::vector<Measured*> some, Meetings& meetings, std::size_t bytes, c
   for (Measured* one : some) one->end(bytes, alone);
 }
 
-// The calls of one size by those whose time is within `times_fastest` of the fastest's.
-void measure_near(std::deque<Measured>& all, Meetings& meetings, Collective collective, std::size_t bytes,
-                  const Effort& effort, double times_fastest) {
-  std::vector<Measured*> here = serving(all, collective, bytes);
-  const double fastest = fastest_of(here, bytes);
-  std::erase_if(here, [&](const Measured* one) { return one->best_visit(bytes) > times_fastest * fastest; });
-  visit(here, meetings, bytes, effort, fastest);
-}
-
+// Of each size those whose time is within `times_fastest` of the fastest's.
 void measure_again(std::deque<Measured>& all, Meetings& meetings, const Half& half, double times_fastest,
                    const Limit& limit) {
   for (int i = 0; i < k_collectives; ++i) {
     const auto collective = static_cast<Collective>(i);
     for (const std::size_t bytes : sizes_in(half, collective, sizes_of(collective, all))) {
       if (!limit.leaves_time()) return;
-      measure_near(all, meetings, collective, bytes, half.further, times_fastest);
+      std::vector<Measured*> here = serving(all, collective, bytes);
+      const double fastest = fastest_of(here, bytes);
+      std::erase_if(here, [&](const Measured* one) { return one->best_visit(bytes) > times_fastest * fastest; });
+      visit(here, meetings, bytes, half.further, fastest, limit);
     }
   }
 }
@@ -286,8 +282,8 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   };
   const auto measure_first = [&](Measured& one, const Half& half) {
     for (const std::size_t bytes : sizes_in(half, one.collective(), sizes_of(one.collective())))
-      if (one.serves(bytes) && limit.leaves_time())
-        visit({&one}, meetings, bytes, half.first, fastest_of(serving(all, one.collective(), bytes), bytes));
+      if (one.serves(bytes))
+        visit({&one}, meetings, bytes, half.first, fastest_of(serving(all, one.collective(), bytes), bytes), limit);
   };
   constexpr double k_all = std::numeric_limits<double>::infinity();
   while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), small);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <numeric>
+#include <span>
 
 #include "probe/meet.h"
 
@@ -28,9 +29,9 @@ double median_of(std::vector<double> seconds) {
 
 double middle_half_of(std::vector<double> seconds) {
   std::ranges::sort(seconds);
-  const auto quarter = static_cast<std::ptrdiff_t>(seconds.size() / 4);
-  return std::accumulate(seconds.begin() + quarter, seconds.end() - quarter, 0.0) /
-         static_cast<double>(seconds.size() - 2 * static_cast<std::size_t>(quarter));
+  const std::size_t out = seconds.size() < 3 ? 0 : std::max<std::size_t>(1, seconds.size() / 4);
+  const std::span<const double> middle = std::span(seconds).subspan(out, seconds.size() - 2 * out);
+  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
 }
 
 std::vector<double> Rows::slowest() {

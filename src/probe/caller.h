@@ -12,7 +12,7 @@
 namespace colltopo::probe {
 
 double median_of(std::vector<double> seconds);
-/// The mean of what lies between the quartiles.
+/// The mean of what lies between the quartiles; of three or more the least and the largest are out.
 double middle_half_of(std::vector<double> seconds);
 
 /// Calls in a row after all ranks have begun together. Between rows there is nothing but a barrier, as more messages
