@@ -30,7 +30,7 @@ constexpr int k_first_calls = 2;
 constexpr int k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
 // Of those near the fastest. Small calls vary most and come first: a connection that carried large ones is another.
-constexpr int k_small_rounds = 26, k_full_rounds = 2, k_large_rounds = 8;
+constexpr int k_full_rounds = 2, k_small_rounds = 24, k_large_rounds = 8;
 constexpr double k_near = 1.5, k_far = 3;  // times the fastest
 constexpr double k_share_of_small = 0.5;   // of the time, at most
 
@@ -109,8 +109,13 @@ std::vector<std::size_t> sizes_in(const Half& half, Collective collective, const
 // The calls of one contender, from round to round; its communicator lives as long.
 class Measured {
  public:
-  Measured(const Contender& contender, const std::string& constants, const Counters* counters, Meetings& meetings)
-      : contender_(contender), comm_(contender, constants), counters_(counters), meetings_(meetings) {}
+  Measured(const Contender& contender, const std::string& constants, const Counters* counters, Buffers& buffers,
+           Meetings& meetings)
+      : contender_(contender),
+        comm_(contender, constants),
+        counters_(counters),
+        buffers_(buffers),
+        meetings_(meetings) {}
 
   Collective collective() const { return contender_.collective; }
   const std::vector<std::size_t>& sizes() const { return contender_.sizes; }
@@ -122,7 +127,7 @@ class Measured {
   /// Whoever was far from it, and still is in the first two calls, has no more of them: at first any may be, as
   /// connections are cold for tens of calls.
   bool begin(std::size_t bytes, double fastest) {
-    caller_.emplace(comm_.get(), counters_, collective(), bytes);
+    caller_.emplace(comm_.get(), counters_, buffers_, collective(), bytes);
     for (int i = 0; i < k_first_calls; ++i) caller_->time(1);
     const double meeting = rooted(collective()) ? meetings_.median() : 0;
     const double second = std::max(0.0, caller_->slowest().back() - meeting);  // after connections and plans
@@ -202,6 +207,7 @@ class Measured {
   const Contender& contender_;
   ServedBy comm_;
   const Counters* counters_;
+  Buffers& buffers_;
   Meetings& meetings_;
   std::map<std::size_t, Timed> timed_;  // by bytes
   std::set<std::size_t> left_;          // bytes
@@ -273,12 +279,13 @@ void measure_again(std::deque<Measured>& all, Meetings& meetings, const Half& ha
 
 std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
                                             double seconds, const Counters* counters) {
+  Buffers buffers;
   Meetings meetings;
   std::deque<Measured> all;
   const Half &small = k_halves.front(), &large = k_halves.back();
   const Limit of_small(k_share_of_small * seconds), limit(seconds);
   const auto begin_next = [&]() -> Measured& {
-    return all.emplace_back(contenders[all.size()], constants, counters, meetings);
+    return all.emplace_back(contenders[all.size()], constants, counters, buffers, meetings);
   };
   const auto measure_first = [&](Measured& one, const Half& half) {
     for (const std::size_t bytes : sizes_in(half, one.collective(), sizes_of(one.collective())))
@@ -287,8 +294,8 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   };
   constexpr double k_all = std::numeric_limits<double>::infinity();
   while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), small);
-  for (int round = 0; round < k_small_rounds; ++round)
-    measure_again(all, meetings, small, round < k_full_rounds ? k_all : k_near, of_small);
+  for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, small, k_all, of_small);
+  for (int round = 0; round < k_small_rounds; ++round) measure_again(all, meetings, small, k_near, of_small);
   for (Measured& one : all) measure_first(one, large);
   while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();

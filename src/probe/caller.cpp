@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
-#include <span>
 
 #include "probe/meet.h"
 
@@ -22,18 +20,6 @@ int ranks_of(MPI_Comm comm) {
 
 }  // namespace
 
-double median_of(std::vector<double> seconds) {
-  std::ranges::sort(seconds);
-  return seconds[seconds.size() / 2];
-}
-
-double middle_half_of(std::vector<double> seconds) {
-  std::ranges::sort(seconds);
-  const std::size_t out = seconds.size() < 3 ? 0 : std::max<std::size_t>(1, seconds.size() / 4);
-  const std::span<const double> middle = std::span(seconds).subspan(out, seconds.size() - 2 * out);
-  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
-}
-
 std::vector<double> Rows::slowest() {
   std::vector<double> slowest(own_.size());
   MPI_Allreduce(own_.data(), slowest.data(), static_cast<int>(own_.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
@@ -51,47 +37,48 @@ void Meetings::time(int calls) {
 }
 
 std::vector<double> Meetings::slowest() {
-  const std::vector<double> rows = rows_.slowest();
+  std::vector<double> rows = rows_.slowest();
   std::ranges::copy(rows, std::back_inserter(last_));
   if (last_.size() > k_last_meetings) last_.erase(last_.begin(), last_.end() - k_last_meetings);
   return rows;
 }
 
-Caller::Caller(MPI_Comm comm, const Counters* counters, Collective collective, std::size_t bytes)
-    : comm_(comm), counters_(counters), collective_(collective), count_(static_cast<int>(bytes)) {
+Caller::Caller(MPI_Comm comm, const Counters* counters, Buffers& buffers, Collective collective, std::size_t bytes)
+    : comm_(comm), counters_(counters), collective_(collective), buffers_(buffers), count_(static_cast<int>(bytes)) {
   const std::size_t shards = row(collective).counts_shards() ? static_cast<std::size_t>(ranks_of(comm)) : 1;
   const std::size_t all = bytes * shards;
-  counts_.assign(shards, static_cast<int>(bytes / sizeof(int)));
-  in_.assign(all / sizeof(int), 1);
-  out_.assign(all / sizeof(int), 0);
+  buffers_.counts.assign(shards, static_cast<int>(bytes / sizeof(int)));
+  buffers_.in.assign(all / sizeof(int), 1);
+  buffers_.out.assign(all / sizeof(int), 0);
 }
 
 void Caller::call() {
+  auto& [counts, in, out] = buffers_;
   const int words = count_ / static_cast<int>(sizeof(int));
   switch (collective_) {
     case Collective::alltoall:
-      MPI_Alltoall(in_.data(), count_, MPI_BYTE, out_.data(), count_, MPI_BYTE, comm_);
+      MPI_Alltoall(in.data(), count_, MPI_BYTE, out.data(), count_, MPI_BYTE, comm_);
       break;
     case Collective::allgather:
-      MPI_Allgather(in_.data(), count_, MPI_BYTE, out_.data(), count_, MPI_BYTE, comm_);
+      MPI_Allgather(in.data(), count_, MPI_BYTE, out.data(), count_, MPI_BYTE, comm_);
       break;
     case Collective::reduce_scatter:
-      MPI_Reduce_scatter(in_.data(), out_.data(), counts_.data(), MPI_INT, MPI_SUM, comm_);
+      MPI_Reduce_scatter(in.data(), out.data(), counts.data(), MPI_INT, MPI_SUM, comm_);
       break;
     case Collective::allreduce:
-      MPI_Allreduce(in_.data(), out_.data(), words, MPI_INT, MPI_SUM, comm_);
+      MPI_Allreduce(in.data(), out.data(), words, MPI_INT, MPI_SUM, comm_);
       break;
     case Collective::bcast:
-      MPI_Bcast(in_.data(), count_, MPI_BYTE, 0, comm_);
+      MPI_Bcast(in.data(), count_, MPI_BYTE, 0, comm_);
       break;
     case Collective::reduce:
-      MPI_Reduce(in_.data(), out_.data(), words, MPI_INT, MPI_SUM, 0, comm_);
+      MPI_Reduce(in.data(), out.data(), words, MPI_INT, MPI_SUM, 0, comm_);
       break;
     case Collective::gather:
-      MPI_Gather(in_.data(), count_, MPI_BYTE, out_.data(), count_, MPI_BYTE, 0, comm_);
+      MPI_Gather(in.data(), count_, MPI_BYTE, out.data(), count_, MPI_BYTE, 0, comm_);
       break;
     case Collective::scatter:
-      MPI_Scatter(in_.data(), count_, MPI_BYTE, out_.data(), count_, MPI_BYTE, 0, comm_);
+      MPI_Scatter(in.data(), count_, MPI_BYTE, out.data(), count_, MPI_BYTE, 0, comm_);
       break;
     default:
       break;

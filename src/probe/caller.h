@@ -8,12 +8,9 @@
 
 #include "colltopo/collective.h"
 #include "probe/counters.h"
+#include "probe/middle.h"
 
 namespace colltopo::probe {
-
-double median_of(std::vector<double> seconds);
-/// The mean of what lies between the quartiles; of three or more the least and the largest are out.
-double middle_half_of(std::vector<double> seconds);
 
 /// Calls in a row after all ranks have begun together. Between rows there is nothing but a barrier, as more messages
 /// would slow down what follows them.
@@ -50,11 +47,16 @@ class Meetings {
   std::vector<double> last_;
 };
 
+/// What calls send and receive, of all who call in turns: what is in it does not matter.
+struct Buffers {
+  std::vector<int> counts, in, out;
+};
+
 /// Bytes as in Request. Numbers are whole: any order of a sum has the same bits.
 class Caller {
  public:
-  /// `counters`: null but on rank 0.
-  Caller(MPI_Comm comm, const Counters* counters, Collective collective, std::size_t bytes);
+  /// `counters`: null but on rank 0. Of several that share `buffers` at a time all have this collective and size.
+  Caller(MPI_Comm comm, const Counters* counters, Buffers& buffers, Collective collective, std::size_t bytes);
 
   /// A row of calls and, where there is a root, of the meetings after them.
   void time(int calls);
@@ -70,8 +72,8 @@ class Caller {
   MPI_Comm comm_;
   const Counters* counters_;
   Collective collective_;
+  Buffers& buffers_;
   int count_;
-  std::vector<int> counts_, in_, out_;
   Rows rows_;
   bool was_served_ = false, was_declined_ = false;  // rank 0's
 };
