@@ -23,8 +23,8 @@ constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
 // several in a row, and not with every algorithm.
 constexpr int k_calls_in_a_row = 5;
-constexpr double k_alone = 1e-2,
-                 k_row = 2.5e-2;       // s, of a call that tells as much alone; which longer rows are not worth
+constexpr double k_alone = 1e-2;       // s, of a call that tells as much alone as in a row
+constexpr double k_row = 2.5e-2;       // s, which longer rows are not worth
 constexpr double k_least_share = 0.1;  // of a meeting, below which a call after it cannot be told
 constexpr int k_first_calls = 2;
 constexpr int k_most_blocks = 15;  // of one size in a round
@@ -135,9 +135,11 @@ class Measured {
     const double far = k_far * (fastest + meeting) - meeting;
     const bool was_far = timed_.contains(bytes) && best_visit(bytes) > far;
     const bool left = was_left(bytes), is_enough = one_ > k_alone || (second > far && was_far);
-    if (!left && is_enough) timed_[bytes].add({second});  // a long one tells as much alone
-    if (left || is_enough) caller_.reset();
-    if (!caller_) return false;
+    if (!left && is_enough) timed_[bytes].add({second});
+    if (left || is_enough) {
+      caller_.reset();
+      return false;
+    }
     calls_ = as_many(k_block, one_, as_many(k_row, one_, 1, k_calls_in_a_row), k_most_calls_of_block);
     return true;
   }
