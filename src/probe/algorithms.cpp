@@ -30,7 +30,7 @@ constexpr int k_first_calls = 2;
 constexpr int k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
 // Of those near the fastest. Small calls vary most and come first: a connection that carried large ones is another.
-constexpr int k_full_rounds = 2, k_small_rounds = 24, k_large_rounds = 8;
+constexpr int k_full_rounds = 2, k_rounds = 24;
 constexpr double k_near = 1.5, k_far = 3;  // times the fastest
 constexpr double k_share_of_small = 0.5;   // of the time, at most
 
@@ -88,21 +88,24 @@ struct Effort {
   double long_enough;  // s
 };
 
-// A half of the sizes of every collective, and how long the first calls of one go on, however little time there is, and
-// further ones.
-struct Half {
-  bool large;
+// Some of the sizes of every collective, from one of those that all of its algorithms have to another, and how long the
+// first calls of one size go on, however little time there is, and further ones.
+struct Part {
+  std::size_t begin, end;
   Effort first, further;
 };
-constexpr std::array<Half, 2> k_halves{{{false, {3, 2e-3}, {4, 2.5e-2}}, {true, {2, 2e-3}, {3, 2.5e-2}}}};
+constexpr std::size_t k_largest = 8;  // has vectors alone
+constexpr Part k_small{0, 4, {3, 2e-3}, {4, 2.5e-2}}, k_large{4, k_largest, {2, 2e-3}, {3, 2.5e-2}};
+constexpr Part k_long{k_largest, k_largest + 1, k_large.first, k_large.further};
 
 template <class Sizes>
-std::vector<std::size_t> sizes_in(const Half& half, Collective collective, const Sizes& sizes) {
+std::vector<std::size_t> sizes_in(const Part& part, Collective collective, const Sizes& sizes) {
   const std::vector<std::size_t> common = sizes_of(collective);
-  const std::size_t first_large = common[common.size() / 2];
   std::vector<std::size_t> some;
-  std::ranges::copy_if(sizes, std::back_inserter(some),
-                       [&](std::size_t bytes) { return half.large == (bytes >= first_large); });
+  std::ranges::copy_if(sizes, std::back_inserter(some), [&](std::size_t bytes) {
+    const auto at = static_cast<std::size_t>(std::ranges::upper_bound(common, bytes) - common.begin()) - 1;
+    return part.begin <= at && at < part.end;
+  });
   return some;
 }
 
@@ -263,16 +266,16 @@ void visit(std::vector<Measured*> some, Meetings& meetings, std::size_t bytes, c
 }
 
 // Of each size those whose time is within `times_fastest` of the fastest's.
-void measure_again(std::deque<Measured>& all, Meetings& meetings, const Half& half, double times_fastest,
+void measure_again(std::deque<Measured>& all, Meetings& meetings, const Part& part, double times_fastest,
                    const Limit& limit) {
   for (int i = 0; i < k_collectives; ++i) {
     const auto collective = static_cast<Collective>(i);
-    for (const std::size_t bytes : sizes_in(half, collective, sizes_of(collective, all))) {
+    for (const std::size_t bytes : sizes_in(part, collective, sizes_of(collective, all))) {
       if (!limit.leaves_time()) return;
       std::vector<Measured*> here = serving(all, collective, bytes);
       const double fastest = fastest_of(here, bytes);
       std::erase_if(here, [&](const Measured* one) { return one->best_visit(bytes) > times_fastest * fastest; });
-      visit(here, meetings, bytes, half.further, fastest, limit);
+      visit(here, meetings, bytes, part.further, fastest, limit);
     }
   }
 }
@@ -284,27 +287,28 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   Buffers buffers;
   Meetings meetings;
   std::deque<Measured> all;
-  const Half &small = k_halves.front(), &large = k_halves.back();
   const Limit of_small(k_share_of_small * seconds), limit(seconds);
   const auto begin_next = [&]() -> Measured& {
     return all.emplace_back(contenders[all.size()], constants, counters, buffers, meetings);
   };
-  const auto measure_first = [&](Measured& one, const Half& half) {
-    for (const std::size_t bytes : sizes_in(half, one.collective(), sizes_of(one.collective())))
+  const auto measure_first = [&](Measured& one, const Part& part) {
+    for (const std::size_t bytes : sizes_in(part, one.collective(), sizes_of(one.collective())))
       if (one.serves(bytes))
-        visit({&one}, meetings, bytes, half.first, fastest_of(serving(all, one.collective(), bytes), bytes), limit);
+        visit({&one}, meetings, bytes, part.first, fastest_of(serving(all, one.collective(), bytes), bytes), limit);
   };
   constexpr double k_all = std::numeric_limits<double>::infinity();
-  while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), small);
-  for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, small, k_all, of_small);
-  for (int round = 0; round < k_small_rounds; ++round) measure_again(all, meetings, small, k_near, of_small);
-  for (Measured& one : all) measure_first(one, large);
+  while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), k_small);
+  for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, k_small, k_all, of_small);
+  for (int round = 0; round < k_rounds; ++round) measure_again(all, meetings, k_small, k_near, of_small);
+  for (Measured& one : all) measure_first(one, k_large);
   while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();
-    for (const Half& half : k_halves) measure_first(one, half);
+    for (const Part& part : {k_small, k_large}) measure_first(one, part);
   }
-  measure_again(all, meetings, large, k_all, limit);
-  for (int round = 0; round < k_large_rounds; ++round) measure_again(all, meetings, large, k_near, limit);
+  measure_again(all, meetings, k_large, k_all, limit);
+  for (Measured& one : all) measure_first(one, k_long);
+  for (int round = 0; round < k_rounds; ++round)
+    for (const Part& part : {k_large, k_long}) measure_again(all, meetings, part, k_near, limit);
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {
     ConstantsRecord::Times times = one.times();

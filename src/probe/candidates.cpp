@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t k_likely = 4, k_most = 8;  // algorithms of a collective
 constexpr int k_parts = 7;                       // that sizes divide the octaves into
 constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{256} << 10, k_together = std::size_t{1} << 20;
+constexpr std::size_t k_long_vector = std::size_t{1} << 20;
 
 // Times the cheapest: dearer ones are not worth their time. Small calls take little of it, and their prices are
 // latencies above all, which are what is most often measured wrong where ranks share processors.
@@ -88,7 +89,8 @@ class Leading {
   // Those in the middle, where most algorithms are near each other, before the least and the largest.
   static std::vector<std::size_t> telling_first(const std::vector<std::size_t>& sizes) {
     std::vector<std::size_t> all;
-    for (const std::size_t i : {3u, 6u, 0u, 7u, 4u, 1u, 5u, 2u}) all.push_back(sizes[i]);
+    for (const std::size_t i : {3u, 6u, 0u, 7u, 4u, 1u, 5u, 2u, 8u})
+      if (i < sizes.size()) all.push_back(sizes[i]);
     return all;
   }
 
@@ -138,12 +140,13 @@ std::vector<Contender> previous_ones(const std::string& previous, Rank ranks) {
 
 std::vector<std::size_t> sizes_of(Collective collective, int ranks) {
   const std::size_t share = std::bit_floor(k_together / static_cast<std::size_t>(ranks));
-  const std::size_t large =
-      row(collective).counts_shards() ? std::clamp<std::size_t>(share, 4096, k_large_call) : k_large_call;
+  const bool is_vector = !row(collective).counts_shards();
+  const std::size_t large = is_vector ? k_large_call : std::clamp<std::size_t>(share, 4096, k_large_call);
   const int octaves = static_cast<int>(std::bit_width(large / k_small_call)) - 1;
   std::vector<std::size_t> sizes{k_small_call};
   for (int part = 1; part < k_parts; ++part) sizes.push_back(k_small_call << (part * octaves + k_parts / 2) / k_parts);
   sizes.push_back(large);
+  if (is_vector) sizes.push_back(k_long_vector);
   return sizes;
 }
 
