@@ -95,8 +95,8 @@ struct Part {
   Effort first, further;
 };
 constexpr std::size_t k_largest = 8;  // has vectors alone
-constexpr Part k_small{0, 4, {3, 2e-3}, {4, 2.5e-2}}, k_large{4, k_largest, {2, 2e-3}, {3, 2.5e-2}};
-constexpr Part k_long{k_largest, k_largest + 1, k_large.first, k_large.further};
+constexpr Part k_small_calls{0, 4, {3, 2e-3}, {4, 2.5e-2}}, k_large_calls{4, k_largest, {2, 2e-3}, {3, 2.5e-2}};
+constexpr Part k_long_calls{k_largest, k_largest + 1, k_large_calls.first, k_large_calls.further};
 
 template <class Sizes>
 std::vector<std::size_t> sizes_in(const Part& part, Collective collective, const Sizes& sizes) {
@@ -297,18 +297,18 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
         visit({&one}, meetings, bytes, part.first, fastest_of(serving(all, one.collective(), bytes), bytes), limit);
   };
   constexpr double k_all = std::numeric_limits<double>::infinity();
-  while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), k_small);
-  for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, k_small, k_all, of_small);
-  for (int round = 0; round < k_rounds; ++round) measure_again(all, meetings, k_small, k_near, of_small);
-  for (Measured& one : all) measure_first(one, k_large);
+  while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), k_small_calls);
+  for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, k_small_calls, k_all, of_small);
+  for (int round = 0; round < k_rounds; ++round) measure_again(all, meetings, k_small_calls, k_near, of_small);
+  for (Measured& one : all) measure_first(one, k_large_calls);
   while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();
-    for (const Part& part : {k_small, k_large}) measure_first(one, part);
+    for (const Part& part : {k_small_calls, k_large_calls}) measure_first(one, part);
   }
-  measure_again(all, meetings, k_large, k_all, limit);
-  for (Measured& one : all) measure_first(one, k_long);
+  measure_again(all, meetings, k_large_calls, k_all, limit);
+  for (Measured& one : all) measure_first(one, k_long_calls);
   for (int round = 0; round < k_rounds; ++round)
-    for (const Part& part : {k_large, k_long}) measure_again(all, meetings, part, k_near, limit);
+    for (const Part& part : {k_large_calls, k_long_calls}) measure_again(all, meetings, part, k_near, limit);
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {
     ConstantsRecord::Times times = one.times();

@@ -6,7 +6,7 @@ build=$1
 export XDG_CACHE_HOME=$scratch/cache
 file=$XDG_CACHE_HOME/colltopo/constants.json
 
-output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" --seconds 20 --json 2>&1) || fail "the probe: $output"
+output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" --seconds 12 --json 2>&1) || fail "the probe: $output"
 printf '%s' "$output" | python3 -c '
 import json, sys
 found = json.load(sys.stdin)
@@ -22,9 +22,11 @@ assert len(others) == 8 and all(row["component"] in ("tuned", "basic") for row i
 for row in found["times"]:
     rooted = row["collective"] in ("bcast", "reduce", "gather", "scatter")  # of which the shortest cannot be told from a meeting
     every = not rooted and row["algorithm"] == "fallback"  # others only where they may win
-    sizes = 16 if row["algorithm"] == "fallback" else 8  # its algorithm changes at powers of two
+    long = row["collective"] in ("allreduce", "bcast", "reduce")  # vectors: to 1 MiB
+    sizes = 16 + 2 * long if row["algorithm"] == "fallback" else 8 + long  # its algorithm changes at powers of two
     assert len(row["seconds"]) in ([sizes] if every else range(1, sizes + 1)) and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
 of = lambda collective: {row["algorithm"] for row in found["times"] if row["collective"] == collective}
+assert sum("1048576" in row["seconds"] for row in found["times"]) > 3, "no calls of 1 MiB, though there is time"
 assert len(of("allreduce")) > 5, "no more than the four likeliest and the fallback, though there is time: %s" % of("allreduce")
 ' || fail "not what is expected of one host: $output"
 [ -s "$file" ] || fail "nothing in $file"
