@@ -133,12 +133,15 @@ class Measured {
     caller_.emplace(comm_.get(), counters_, buffers_, collective(), bytes);
     for (int i = 0; i < k_first_calls; ++i) caller_->time(1);
     const double meeting = rooted(collective()) ? meetings_.median() : 0;
-    const double second = std::max(0.0, caller_->slowest().back() - meeting);  // after connections and plans
+    std::vector<double> seconds = caller_->slowest();
+    for (double& each : seconds) each = std::max(0.0, each - meeting);
+    const double second = seconds.back();
     one_ = second + 2 * meeting;
     const double far = k_far * (fastest + meeting) - meeting;
     const bool was_far = timed_.contains(bytes) && best_visit(bytes) > far;
     const bool left = was_left(bytes), is_enough = one_ > k_alone || (second > far && was_far);
-    if (!left && is_enough) timed_[bytes].add({second});
+    if (one_ <= k_alone || !timed_.contains(bytes)) seconds = {second};  // after connections and plans
+    if (!left && is_enough) timed_[bytes].add(seconds);
     if (left || is_enough) {
       caller_.reset();
       return false;
