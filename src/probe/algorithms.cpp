@@ -88,15 +88,15 @@ struct Effort {
   double long_enough;  // s
 };
 
-// Some of the sizes of every collective, from one of those that all of its algorithms have to another, and how long the
-// first calls of one size go on, however little time there is, and further ones.
+// Some of the sizes of every collective, [begin, end) by index into sizes_of(), and how long the first calls of one
+// size go on, however little time there is, and further ones.
 struct Part {
   std::size_t begin, end;
   Effort first, further;
 };
-constexpr std::size_t k_largest = 8;  // has vectors alone
-constexpr Part k_small_calls{0, 4, {3, 2e-3}, {4, 2.5e-2}}, k_large_calls{4, k_largest, {2, 2e-3}, {3, 2.5e-2}};
-constexpr Part k_long_calls{k_largest, k_largest + 1, k_large_calls.first, k_large_calls.further};
+constexpr Part k_small_calls{0, k_common_sizes / 2, {3, 2e-3}, {4, 2.5e-2}};
+constexpr Part k_large_calls{k_common_sizes / 2, k_common_sizes, {2, 2e-3}, {3, 2.5e-2}};
+constexpr Part k_long_calls{k_common_sizes, k_common_sizes + 1, k_large_calls.first, k_large_calls.further};
 
 template <class Sizes>
 std::vector<std::size_t> sizes_in(const Part& part, Collective collective, const Sizes& sizes) {

@@ -16,8 +16,8 @@ namespace colltopo::probe {
 
 namespace {
 
-constexpr std::size_t k_likely = 4, k_most = 8;  // algorithms of a collective
-constexpr int k_parts = 7;                       // that sizes divide the octaves into
+constexpr std::size_t k_likely = 4, k_most = 8;                // algorithms of a collective
+constexpr int k_parts = static_cast<int>(k_common_sizes) - 1;  // that sizes divide the octaves into
 constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{256} << 10, k_together = std::size_t{1} << 20;
 constexpr std::size_t k_long_vector = std::size_t{1} << 20;
 

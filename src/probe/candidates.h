@@ -18,6 +18,9 @@ struct Contender {
 };
 inline constexpr const char* k_previous = "fallback";
 
+/// Of every collective; vectors have a longer one after them.
+constexpr std::size_t k_common_sizes = 8;
+
 /// Sizes at which algorithms are measured first, ascending, from a message to one whose bytes count.
 std::vector<std::size_t> sizes_of(Collective collective, int ranks);
 
