@@ -17,7 +17,7 @@ constexpr std::string_view k_calls_of = "calls_";
 std::string parameter_of(Kind kind, const std::string& option) {
   const std::string own = fmt::format("coll_topo_{}_{}", name_of(kind).parameter, option);
   const std::string shared = "coll_topo_" + option;
-  if (has_parameter(own)) return own;
+  if (own.size() < MPI_MAX_INFO_KEY && has_parameter(own)) return own;
   if (has_parameter(shared)) return shared;
   if (!has_parameter("coll_topo_priority"))
     throw std::invalid_argument("coll/topo is not loaded: source env.sh of the build folder, or compare native only");

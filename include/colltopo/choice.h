@@ -96,8 +96,8 @@ std::string unfit_for(const Properties& properties, const Request& request);
 /// What settings fix for one collective ("alltoall_radix"), on top of what holds for all.
 using CollectiveValues = std::array<OptionValues, k_collectives>;
 
-/// What calls of one algorithm took on the ranks of a chooser, with the variant that is cheapest at each size; or calls
-/// of a previous component.
+/// What calls of one algorithm took on the ranks of a chooser, with the variant that is cheapest at each size or one of
+/// its variants; or calls of a previous component.
 struct MeasuredRow {
   struct Time {
     std::size_t bytes = 0;  // as in Request
@@ -109,6 +109,7 @@ struct MeasuredRow {
   const Algorithm* algorithm = nullptr;  // null: the previous component
   std::vector<Time> times;               // by bytes, ascending
   std::string previous = {};             // its name
+  OptionValues values = {};              // of the variant; none: the cheapest
 };
 /// Null: nothing was measured. Choosers are shared by those who have the same one.
 using MeasuredRows = std::shared_ptr<const std::vector<MeasuredRow>>;
@@ -146,6 +147,8 @@ class Chooser {
   bool has_measured(const Request& request);
   /// The cheapest candidate of each row of our own, by price, `most` of them; none that is excluded.
   std::vector<Candidate> leading(const Request& request, std::size_t most);
+  /// Other variants of a leading one's row, by price, none above `seconds`; none that is excluded.
+  std::vector<Candidate> siblings(const Request& request, const Candidate& leading, double seconds);
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
   /// excluded if it is. One without variants is decided for all sizes, priced for this one.
   const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);

@@ -89,6 +89,7 @@ Properties properties(const Shape& shape, const AlgorithmOptions& options) {
 // Trees of one level within groups beside binomial ones, for small sizes: where all that a group has goes along them.
 void add_flat(const Groups& groups, const AlgorithmOptions& given, std::vector<AlgorithmOptions>& all) {
   if (groups.largest() <= 2 || given.values.find("intra-radix")) return;
+  all.front().values.set("intra-radix", 2);
   all.push_back(all.front());
   all.back().values.set("intra-radix", groups.largest());
 }

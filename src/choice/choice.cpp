@@ -155,6 +155,7 @@ struct Chooser::State {
       }
       for (Variant* const variant : worth_a_price(variants(collective), terrain, machine, bytes)) {
         if (variant->algorithm != row.algorithm || !variant->refusal.empty()) continue;
+        if (!row.values.all().empty() && variant->options.values != row.values) continue;
         const double seconds = variant->seconds(terrain, machine, bytes);
         least = std::min(seconds, least.value_or(seconds));
       }
@@ -164,7 +165,9 @@ struct Chooser::State {
   }
 
   double factor(const Variant& variant, std::size_t bytes) {
-    return measured == nullptr ? 1 : fitted(variant.shape.collective).factor(variant.algorithm, bytes);
+    return measured == nullptr
+               ? 1
+               : fitted(variant.shape.collective).factor(variant.algorithm, variant.options.values, bytes);
   }
   // Of a part of what the previous component does: its own, if it was measured; that of the same algorithm of ours; on
   // another level, or of another collective, as all calls are.
@@ -173,7 +176,7 @@ struct Chooser::State {
     const Fits& all_fits = fitted(request.collective);
     if (const auto own = all_fits.factor_of_previous(request.previous, bytes)) return *own;
     const bool is_ours = part.level == Level::all && part.collective == request.collective;
-    return is_ours ? all_fits.factor(algorithm_named(part.algorithm), bytes) : all_fits.common(bytes);
+    return is_ours ? all_fits.factor(algorithm_named(part.algorithm), {}, bytes) : all_fits.common(bytes);
   }
   double price(Variant& variant, std::size_t bytes) {
     return factor(variant, bytes) * variant.seconds(terrain, machine, bytes);
@@ -354,6 +357,22 @@ std::vector<Candidate> Chooser::leading(const Request& request, std::size_t most
     if (!next.excluded.empty()) break;
     all.push_back(std::move(next));
   }
+  return all;
+}
+
+std::vector<Candidate> Chooser::siblings(const Request& request, const Candidate& leading, double seconds) {
+  const std::lock_guard lock(state_->mutex);
+  const std::size_t bytes = size_class_of(request.bytes).from;
+  std::vector<Candidate> all;
+  for (Variant* const variant :
+       worth_a_price(state_->variants(request.collective), state_->terrain, state_->machine, bytes)) {
+    const bool is_sibling = variant->algorithm == leading.algorithm && variant->options != leading.options;
+    if (!is_sibling || !exclusion_of(*variant, request).empty()) continue;
+    if (state_->least_price(*variant, bytes) > seconds) continue;
+    Candidate sibling = state_->candidate_of(*variant, request, bytes);
+    if (sibling.seconds <= seconds) all.push_back(std::move(sibling));
+  }
+  std::ranges::stable_sort(all, better);
   return all;
 }
 

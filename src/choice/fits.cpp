@@ -33,7 +33,7 @@ double median(std::vector<double> values) {
 Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model& model) {
   for (const MeasuredRow& row : rows) {
     if (row.collective != collective) continue;
-    Fitted fitted{row.algorithm, row.previous, {}};
+    Fitted fitted{&row, {}};
     for (const MeasuredRow::Time& time : row.times) {
       const std::optional<double> seconds = model(row, time.bytes);
       if (!seconds || *seconds <= 0) continue;
@@ -44,7 +44,8 @@ Fits::Fits(Collective collective, std::span<const MeasuredRow> rows, const Model
       others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
       errors_.push_back(std::abs(between(others, fitted.points[i].octave) / fitted.points[i].factor - 1));
     }
-    if (!fitted.points.empty()) (row.algorithm == nullptr ? previous_ : rows_).push_back(std::move(fitted));
+    auto& those = row.algorithm == nullptr ? previous_ : row.values.all().empty() ? rows_ : variants_;
+    if (!fitted.points.empty()) those.push_back(std::move(fitted));
   }
   for (const Fitted& fitted : rows_.empty() ? previous_ : rows_) {
     first_ = std::min(first_, fitted.points.front().octave);
@@ -57,17 +58,22 @@ bool Fits::covers(const Fitted& row, double octave) const {
   return (octave >= first || first <= first_) && (octave <= last || last >= last_);
 }
 
-double Fits::factor(const Algorithm* algorithm, std::size_t bytes) const {
-  const auto row = std::ranges::find(rows_, algorithm, &Fitted::algorithm);
+double Fits::factor(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const {
+  for (const Fitted& variant : variants_)
+    if (variant.measured->algorithm == algorithm && variant.measured->values == values &&
+        covers(variant, octave_of(bytes)))
+      return near_the_others(variant, bytes, k_apart);
+  const auto row = std::ranges::find(rows_, algorithm, algorithm_of);
   return row == rows_.end() ? common(bytes) : near_the_others(*row, bytes, k_apart);
 }
 
 bool Fits::has(const Algorithm* algorithm) const {
-  return std::ranges::find(rows_, algorithm, &Fitted::algorithm) != rows_.end();
+  return std::ranges::find(rows_, algorithm, algorithm_of) != rows_.end();
 }
 
 std::optional<double> Fits::factor_of_previous(std::string_view name, std::size_t bytes) const {
-  const auto row = std::ranges::find(previous_, name, &Fitted::previous);
+  const auto row = std::ranges::find(previous_, name,
+                                     [](const Fitted& fitted) { return std::string_view(fitted.measured->previous); });
   if (row == previous_.end()) return std::nullopt;
   return near_the_others(*row, bytes, k_previous_apart);
 }

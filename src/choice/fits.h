@@ -19,16 +19,16 @@ namespace colltopo {
 
 class Fits {
  public:
-  /// The price by the model alone, in seconds, of the variant that is cheapest at this size, or of what the previous
-  /// component is known to do; nothing where the row does not serve.
+  /// The price by the model alone, in seconds, of the row's variant, of the one that is cheapest at this size, or of
+  /// what the previous component is known to do; nothing where the row does not serve.
   using Model = std::function<std::optional<double>(const MeasuredRow& row, std::size_t bytes)>;
 
   /// Of the collective's rows, which must stay; the others are passed over.
   Fits(Collective collective, std::span<const MeasuredRow> rows, const Model& model);
 
   /// What a price by the model is to be multiplied by, at most twice as far from the others' as they have in common. An
-  /// algorithm that was not measured has just that.
-  double factor(const Algorithm* algorithm, std::size_t bytes) const;
+  /// algorithm that was not measured has just that, a variant that was not what its algorithm has.
+  double factor(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const;
   /// Whether this one was measured.
   bool has(const Algorithm* algorithm) const;
   bool has_any() const { return !rows_.empty(); }
@@ -45,16 +45,16 @@ class Fits {
     double octave = 0, factor = 1;
   };
   struct Fitted {
-    const Algorithm* algorithm;
-    std::string_view previous;
+    const MeasuredRow* measured;
     std::vector<Point> points;
   };
+  static const Algorithm* algorithm_of(const Fitted& row) { return row.measured->algorithm; }
   static double between(std::span<const Point> points, double octave);
   /// Whether a row knows of such calls: it was measured at smaller and larger ones, or as far as any.
   bool covers(const Fitted& row, double octave) const;
   double near_the_others(const Fitted& row, std::size_t bytes, double apart) const;
 
-  std::vector<Fitted> rows_, previous_;
+  std::vector<Fitted> rows_, variants_, previous_;
   double first_ = std::numeric_limits<double>::infinity(), last_ = 0;  // octaves, of all that were measured
   std::vector<double> errors_;
 };

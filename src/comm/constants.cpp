@@ -20,6 +20,7 @@
 #include "colltopo/error.h"
 #include "colltopo/node_network.h"
 #include "comm/agreement.h"
+#include "comm/forced.h"
 
 namespace colltopo {
 
@@ -215,7 +216,7 @@ namespace {
 
 bool is_of_a_name(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z'); }
 
-// "tra", or "fallback:tuned".
+// "tra", "tra:radix=4", or "fallback:tuned".
 std::optional<MeasuredRow> row_named(std::string_view collective, std::string_view algorithm) {
   const auto of = collective_named(collective);
   if (of && algorithm.starts_with(k_fallback)) {
@@ -223,9 +224,14 @@ std::optional<MeasuredRow> row_named(std::string_view collective, std::string_vi
     if (component.empty() || !std::ranges::all_of(component, is_of_a_name)) return std::nullopt;
     return MeasuredRow{*of, nullptr, {}, component};
   }
-  const Algorithm* const found = algorithm_named(algorithm);
-  if (!of || found == nullptr || !serves(*found, *of)) return std::nullopt;
-  return MeasuredRow{*of, found, {}};
+  if (!of) return std::nullopt;
+  try {
+    Forced named = forced_from("a measured algorithm", *of, algorithm);
+    if (named.kind != Forced::Kind::algorithm) return std::nullopt;
+    return MeasuredRow{*of, named.algorithm, {}, {}, std::move(named.values)};
+  } catch (const Error&) {
+    return std::nullopt;  // of another version
+  }
 }
 
 std::string row_name(const ConstantsRecord::Times& times) {
@@ -363,8 +369,8 @@ MeasuredRows measured_rows(const std::string& line) {
 
 std::size_t measured_algorithms(const MeasuredRows& measured) {
   if (measured == nullptr) return 0;
-  const auto is_ours = [](const MeasuredRow& row) { return row.algorithm != nullptr; };
-  return static_cast<std::size_t>(std::ranges::count_if(*measured, is_ours));
+  const auto is_one = [](const MeasuredRow& row) { return row.algorithm != nullptr && row.values.all().empty(); };
+  return static_cast<std::size_t>(std::ranges::count_if(*measured, is_one));
 }
 
 std::string error_text(const MeasuredRows& measured, std::optional<double> error) {

@@ -31,7 +31,7 @@ std::span<const ConstantName> constant_names();
 struct ConstantsRecord {
   /// What one algorithm took with all ranks, by bytes.
   struct Times {
-    std::string collective, algorithm;  // "alltoall", "tra"; "fallback": what calls are left to
+    std::string collective, algorithm;  // "alltoall", "tra" or "tra:radix=4"; "fallback": what calls are left to
     std::map<std::size_t, double> seconds;
     std::string component = {};  // of Open MPI's, that is: "tuned"
   };
@@ -96,7 +96,7 @@ Machine machine_with(const Settings& settings, const std::string& line, const Li
                      std::vector<SourcedConstant>* sources);
 /// The times in a constants_line(); of a line that has come before the same ones.
 MeasuredRows measured_rows(const std::string& line);
-/// How many of them are of ours.
+/// Of how many algorithms of ours they are.
 std::size_t measured_algorithms(const MeasuredRows& measured);
 /// "prices are fitted to 31 measured algorithms; half of ...", for people.
 std::string error_text(const MeasuredRows& measured, std::optional<double> error);

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "colltopo/error.h"
+#include "comm/forced.h"
 #include "comm/machine_network.h"
 #include "comm/settings.h"
 
@@ -17,6 +18,8 @@ namespace colltopo::probe {
 namespace {
 
 constexpr std::size_t k_likely = 4, k_most = 8;                // algorithms of a collective
+constexpr std::size_t k_siblings = 4;                          // further variants of the likely ones
+constexpr std::size_t k_siblings_of_size = 2;                  // of one algorithm
 constexpr int k_parts = static_cast<int>(k_common_sizes) - 1;  // that sizes divide the octaves into
 constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{256} << 10, k_together = std::size_t{1} << 20;
 constexpr std::size_t k_long_vector = std::size_t{1} << 20;
@@ -24,6 +27,11 @@ constexpr std::size_t k_long_vector = std::size_t{1} << 20;
 // Times the cheapest: dearer ones are not worth their time. Small calls take little of it, and their prices are
 // latencies above all, which are what is most often measured wrong where ranks share processors.
 double worth(std::size_t bytes) { return bytes <= 512 ? 8 : 2; }
+
+// The same of variants, where one is near the cheapest of all at some size: the model has them wrong against each other
+// by what it leaves out of messages within a node and between nodes, and a trial knows the cheapest of each algorithm.
+constexpr double k_near_variant = 1.5;
+double worth_of_variant(std::size_t bytes) { return bytes <= 512 ? 3 : k_near_variant; }
 
 Settings settings_of_environment() {
   Settings settings;
@@ -56,15 +64,12 @@ Machine machine_of(const Places& places, Settings settings, const std::string& c
 /// Of every collective and size, best first.
 class Leading {
  public:
-  Leading(Chooser& chooser, Rank ranks) {
+  Leading(Chooser& chooser, Rank ranks) : chooser_(chooser) {
     for (int i = 0; i < k_collectives; ++i) {
-      Request request;
-      request.collective = static_cast<Collective>(i);
-      sizes_[static_cast<std::size_t>(i)] = telling_first(sizes_of(request.collective, ranks));
-      for (const std::size_t bytes : sizes_[static_cast<std::size_t>(i)]) {
-        request.bytes = bytes;
-        leading_[static_cast<std::size_t>(i)].push_back(chooser.leading(request, k_most));
-      }
+      const auto collective = static_cast<Collective>(i);
+      sizes_[static_cast<std::size_t>(i)] = telling_first(sizes_of(collective, ranks));
+      for (const std::size_t bytes : sizes_[static_cast<std::size_t>(i)])
+        leading_[static_cast<std::size_t>(i)].push_back(chooser.leading(request_of(collective, bytes), k_most));
     }
   }
 
@@ -85,7 +90,57 @@ class Leading {
     }
   }
 
+  // Variants of the likely ones that are near the cheapest of all at some size.
+  void add_siblings(std::vector<Contender>& all) {
+    for (int i = 0; i < k_collectives; ++i) {
+      const auto collective = static_cast<Collective>(i);
+      for (const Candidate& one : siblings(collective))
+        all.push_back({collective, text_of(*one.algorithm, one.options.values), "", sizes_of_variant(collective, one)});
+    }
+  }
+
  private:
+  static Request request_of(Collective collective, std::size_t bytes) {
+    Request request;
+    request.collective = collective;
+    request.bytes = bytes;
+    return request;
+  }
+
+  std::vector<Candidate> siblings(Collective collective) {
+    const auto of = static_cast<std::size_t>(collective);
+    std::vector<Candidate> some;
+    for (std::size_t at = 0; at < sizes_[of].size(); ++at) {
+      const std::vector<Candidate>& here = leading_[of][at];
+      for (std::size_t place = 0; place < std::min(k_likely, here.size()); ++place) {
+        const double most = k_near_variant * here[0].seconds;
+        std::size_t of_size = 0;
+        for (Candidate& one : chooser_.siblings(request_of(collective, sizes_[of][at]), here[place], most)) {
+          const bool is_known = std::ranges::find(some, one.name, &Candidate::name) != some.end();
+          const bool has_name = !one.options.values.all().empty();
+          if (++of_size <= k_siblings_of_size && some.size() < k_siblings && has_name && !is_known)
+            some.push_back(std::move(one));
+        }
+      }
+    }
+    return some;
+  }
+
+  // Those at which it is worth its time and its algorithm, which is measured too, takes another variant; ascending.
+  std::vector<std::size_t> sizes_of_variant(Collective collective, const Candidate& variant) {
+    const auto of = static_cast<std::size_t>(collective);
+    std::vector<std::size_t> all;
+    for (std::size_t at = 0; at < sizes_[of].size(); ++at) {
+      const std::vector<Candidate>& here = leading_[of][at];
+      const std::size_t bytes = sizes_[of][at];
+      if (here.empty() || std::ranges::find(here, variant.name, &Candidate::name) != here.end()) continue;
+      const Choice& priced = chooser_.price(*variant.algorithm, variant.options, request_of(collective, bytes));
+      if (priced.excluded.empty() && priced.seconds <= worth_of_variant(bytes) * here[0].seconds) all.push_back(bytes);
+    }
+    std::ranges::sort(all);
+    return all;
+  }
+
   // Those in the middle, where most algorithms are near each other, before the least and the largest.
   static std::vector<std::size_t> telling_first(const std::vector<std::size_t>& sizes) {
     std::vector<std::size_t> all;
@@ -111,6 +166,7 @@ class Leading {
     return all;
   }
 
+  Chooser& chooser_;
   std::array<std::vector<std::size_t>, k_collectives> sizes_;               // [collective][size]
   std::array<std::vector<std::vector<Candidate>>, k_collectives> leading_;  // [collective][size][place]
   std::array<std::set<const Algorithm*>, k_collectives> known_;
@@ -163,6 +219,7 @@ Contenders contenders(const Places& places, const std::string& constants, const 
     leading.add(place, k_likely, all.list);
     if (place == 0) std::ranges::copy(previous_ones(previous, places.ranks), std::back_inserter(all.list));
   }
+  leading.add_siblings(all.list);
   for (std::size_t place = 0; place < k_most; ++place) leading.add(place, k_most, all.list);
   return all;
 }

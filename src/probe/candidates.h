@@ -12,7 +12,8 @@ namespace colltopo::probe {
 
 struct Contender {
   Collective collective = Collective::alltoall;
-  std::string algorithm;           // its name: of its variants the component takes the cheapest; or k_previous
+  std::string algorithm;           // its name: of its variants the component takes the cheapest; with options, one of
+                                   // these ("tra:radix=4"); or k_previous
   std::string component;           // that serves what is declined, if that is meant
   std::vector<std::size_t> sizes;  // at which it is measured, ascending; ours of sizes_of()
 };

@@ -49,7 +49,7 @@ void print(const ConstantsRecord& record, const std::string& why_no_times, const
   if (!record.times.empty()) std::cout << '\n';
   for (const ConstantsRecord::Times& one : record.times) {
     const std::string by = one.component.empty() ? one.algorithm : fmt::format("{} ({})", one.algorithm, one.component);
-    std::cout << fmt::format("{:<15} {:<28}", one.collective, by);
+    std::cout << fmt::format("{:<15} {:<36}", one.collective, by);
     for (const auto& [bytes, seconds] : one.seconds)
       std::cout << fmt::format("{:>8} B {:>10.4g} us", bytes, seconds * 1e6);
     std::cout << '\n';

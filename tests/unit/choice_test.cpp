@@ -311,6 +311,44 @@ TEST(Choice, a_component_that_was_measured_costs_what_it_took) {
   }
 }
 
+TEST(Choice, siblings_are_the_other_variants_of_a_row) {
+  Chooser chooser(64, on_nodes(64, 4), {}, {});
+  const Request request{Collective::alltoall, 0, 64};
+  const Candidate tra = named(chooser.leading(request, 8), "tra radix");
+  const std::vector<Candidate> siblings = chooser.siblings(request, tra, 2 * tra.seconds);
+  ASSERT_FALSE(siblings.empty());
+  double before = tra.seconds;
+  for (const Candidate& one : siblings) {
+    EXPECT_EQ(one.algorithm, tra.algorithm);
+    EXPECT_NE(one.name, tra.name);
+    EXPECT_GE(one.seconds, before) << "by price";
+    EXPECT_LE(one.seconds, 2 * tra.seconds);
+    EXPECT_EQ(one.seconds, chooser.price(*one.algorithm, one.options, request).seconds);
+    before = one.seconds;
+  }
+  EXPECT_TRUE(chooser.siblings(request, tra, 0.5 * tra.seconds).empty());
+}
+
+// On four nodes of four ranks by two-level, whose variants take what the caller says times what the model says.
+TEST(Choice, a_variant_that_was_measured_is_chosen_by_what_it_took) {
+  const Request request{Collective::allgather, 0, 64};
+  Chooser plain(16, on_nodes(16, 4), {}, {});
+  const Candidate cheapest = plain.price(*algorithm_named("two-level"), {}, request);
+  const std::vector<Candidate> siblings = plain.siblings(request, cheapest, 10 * cheapest.seconds);
+  ASSERT_FALSE(siblings.empty());
+  const Candidate& other = siblings.front();
+  std::vector<MeasuredRow> rows = {{Collective::allgather, cheapest.algorithm, {{64, 1.2 * cheapest.seconds}}},
+                                   {Collective::allgather, other.algorithm, {{64, 1.1 * cheapest.seconds}}}};
+  rows[1].values = other.options.values;
+  const auto measured = [&] { return std::make_shared<const std::vector<MeasuredRow>>(rows); };
+  Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, measured());
+  EXPECT_EQ(fitted.price(*other.algorithm, {}, request).name, other.name);
+  EXPECT_NEAR(fitted.price(*other.algorithm, {}, request).seconds, 1.1 * cheapest.seconds, 1e-9);
+  rows[1].times.front().seconds = 1.3 * cheapest.seconds;
+  Chooser slower(16, on_nodes(16, 4), {}, {}, {}, measured());
+  EXPECT_EQ(slower.price(*other.algorithm, {}, request).name, cheapest.name);
+}
+
 TEST(Choice, less_of_a_lead_is_asked_of_a_component_that_was_measured) {
   Chooser plain(16, on_nodes(16, 4), {}, {});
   Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, 1e-5, "swing"));

@@ -26,7 +26,7 @@ MeasuredRow row_of(Collective collective, const char* algorithm, double small, d
 }
 
 double factor(const Fits& fits, const char* algorithm, std::size_t bytes) {
-  return fits.factor(algorithm_named(algorithm), bytes);
+  return fits.factor(algorithm_named(algorithm), {}, bytes);
 }
 
 TEST(Fits, factors_go_from_one_measured_size_to_the_next) {
@@ -45,7 +45,7 @@ TEST(Fits, what_was_not_measured_is_as_far_off_as_the_others) {
   EXPECT_THAT(factor(fits, "tra2", 16), DoubleNear(3, 1e-9));
   EXPECT_THAT(factor(fits, "tra2", 4096), DoubleNear(2, 1e-9));
   EXPECT_THAT(fits.common(16), DoubleNear(3, 1e-9));
-  EXPECT_EQ(Fits(Collective::bcast, rows, plain_model).factor(algorithm_named("binomial"), 16), 1);
+  EXPECT_EQ(Fits(Collective::bcast, rows, plain_model).factor(algorithm_named("binomial"), {}, 16), 1);
   EXPECT_THAT(factor(fits, "linear", 16), DoubleNear(4, 1e-9));
 }
 
@@ -61,6 +61,23 @@ TEST(Fits, what_was_measured_at_some_sizes_is_like_the_others_beyond_them) {
   EXPECT_THAT(factor(fits, "tra", 4096), DoubleNear(5, 1e-9));
   EXPECT_THAT(fits.common(4096), DoubleNear(5, 1e-9));
   EXPECT_THAT(factor(fits, "pairwise", 16), DoubleNear(0.8, 1e-9));
+}
+
+TEST(Fits, a_variant_that_was_measured_has_its_own_factor_where_it_was) {
+  std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "tra", 2, 2, 2),
+                                   row_of(Collective::alltoall, "tra", 1, 1.5, 4),
+                                   row_of(Collective::alltoall, "linear", 2, 2, 2)};
+  rows[1].values.set("radix", 3);
+  rows[1].times.pop_back();
+  const Fits fits(Collective::alltoall, rows, plain_model);
+  const Algorithm* const tra = algorithm_named("tra");
+  EXPECT_THAT(fits.factor(tra, {{"radix", 3}}, 16), DoubleNear(1, 1e-9));
+  EXPECT_THAT(fits.factor(tra, {{"radix", 3}}, 256), DoubleNear(1.5, 1e-9));
+  EXPECT_THAT(fits.factor(tra, {{"radix", 3}}, 4096), DoubleNear(2, 1e-9)) << "it was not measured there";
+  EXPECT_THAT(fits.factor(tra, {{"radix", 4}}, 16), DoubleNear(2, 1e-9));
+  EXPECT_THAT(fits.factor(tra, {{"radix", 3}, {"group", 2}}, 16), DoubleNear(2, 1e-9));
+  EXPECT_THAT(fits.common(16), DoubleNear(2, 1e-9)) << "no algorithm counts twice";
+  EXPECT_FALSE(Fits(Collective::alltoall, std::span(rows).subspan(1, 1), plain_model).has(tra));
 }
 
 TEST(Fits, one_that_is_far_from_its_like_was_disturbed) {
@@ -123,6 +140,20 @@ TEST(Fits, times_of_previous_components_travel_with_their_names) {
   EXPECT_EQ(rows->front().algorithm, nullptr);
   EXPECT_EQ(rows->front().previous, "tuned");
   EXPECT_EQ(rows->front().times, (std::vector<MeasuredRow::Time>{{8, 2e-6}}));
+}
+
+TEST(Fits, times_of_variants_travel_with_their_options) {
+  const MeasuredRows rows = measured_rows(
+      "constants latency_node=1e-06 times alltoall/tra:radix=3/8/2e-06 "
+      "allgather/two-level:leaders=1,intra-radix=4/8/3e-06"
+      " alltoall/tra:radius=3/8/1 alltoall/tra:radix=x/8/1 alltoall/tra/8/4e-06 alltoall/auto/8/1 from F");
+  ASSERT_NE(rows, nullptr);
+  ASSERT_EQ(rows->size(), 3u);
+  EXPECT_EQ((*rows)[0].algorithm, algorithm_named("tra"));
+  EXPECT_EQ((*rows)[0].values, (OptionValues{{"radix", 3}}));
+  EXPECT_EQ((*rows)[1].values, (OptionValues{{"leaders", 1}, {"intra-radix", 4}}));
+  EXPECT_EQ((*rows)[2].values, OptionValues{});
+  EXPECT_EQ(measured_algorithms(rows), 1u) << "variants are not algorithms of their own";
 }
 
 TEST(Fits, times_travel_in_the_line_of_constants) {
