@@ -18,8 +18,7 @@ namespace colltopo::probe {
 namespace {
 
 constexpr std::size_t k_likely = 4, k_most = 8;                // algorithms of a collective
-constexpr std::size_t k_siblings = 4;                          // further variants of the likely ones
-constexpr std::size_t k_siblings_of_size = 2;                  // of one algorithm
+constexpr std::size_t k_siblings = 6, k_siblings_of_row = 3;   // further variants of the likely ones
 constexpr int k_parts = static_cast<int>(k_common_sizes) - 1;  // that sizes divide the octaves into
 constexpr std::size_t k_small_call = 8, k_large_call = std::size_t{256} << 10, k_together = std::size_t{1} << 20;
 constexpr std::size_t k_long_vector = std::size_t{1} << 20;
@@ -107,22 +106,23 @@ class Leading {
     return request;
   }
 
+  // The nearest of every algorithm before the second nearest of any: some differ in little.
   std::vector<Candidate> siblings(Collective collective) {
     const auto of = static_cast<std::size_t>(collective);
-    std::vector<Candidate> some;
+    std::vector<std::vector<Candidate>> of_rows;
     for (std::size_t at = 0; at < sizes_[of].size(); ++at) {
       const std::vector<Candidate>& here = leading_[of][at];
-      for (std::size_t place = 0; place < std::min(k_likely, here.size()); ++place) {
-        const double most = k_near_variant * here[0].seconds;
-        std::size_t of_size = 0;
-        for (Candidate& one : chooser_.siblings(request_of(collective, sizes_[of][at]), here[place], most)) {
-          const bool is_known = std::ranges::find(some, one.name, &Candidate::name) != some.end();
-          const bool has_name = !one.options.values.all().empty();
-          if (++of_size <= k_siblings_of_size && some.size() < k_siblings && has_name && !is_known)
-            some.push_back(std::move(one));
-        }
-      }
+      const Request request = request_of(collective, sizes_[of][at]);
+      for (std::size_t place = 0; place < std::min(k_likely, here.size()); ++place)
+        of_rows.push_back(chooser_.siblings(request, here[place], k_near_variant * here[0].seconds));
     }
+    std::vector<Candidate> some;
+    for (std::size_t near = 0; near < k_siblings_of_row; ++near)
+      for (const std::vector<Candidate>& row : of_rows) {
+        if (row.size() <= near || some.size() == k_siblings) continue;
+        const bool is_known = std::ranges::find(some, row[near].name, &Candidate::name) != some.end();
+        if (!is_known && !row[near].options.values.all().empty()) some.push_back(row[near]);
+      }
     return some;
   }
 

@@ -93,6 +93,16 @@ int opposite(const Places& places, int other) {
   return position < there.size() ? there[position] : k_nobody;
 }
 
+// Ranks of a node that have an opposite on `other(node)`, of the node that has most: its pair of nodes takes longest.
+double most_opposites(const Places& places, const std::function<int(int)>& other) {
+  std::size_t most = 1;
+  for (int node = 0; node < static_cast<int>(places.hosts.size()); ++node)
+    if (const int there = other(node); there != k_nobody)
+      most = std::max(most, std::min(places.ranks_on[static_cast<std::size_t>(node)].size(),
+                                     places.ranks_on[static_cast<std::size_t>(there)].size()));
+  return static_cast<double>(most);
+}
+
 void measure_node(const Places& places, Exchange& exchange, Measurements& found) {
   if (places.ranks_per_host() < 2) return;
   const auto& mine = places.ranks_on[static_cast<std::size_t>(places.node_of[static_cast<std::size_t>(places.rank)])];
@@ -113,15 +123,18 @@ void measure_network(const Places& places, Exchange& exchange, Measurements& fou
   const int nodes = static_cast<int>(places.hosts.size());
   if (nodes < 2) return;
   const int node = places.node_of[static_cast<std::size_t>(places.rank)];
-  const int partner = opposite(places, beside(node, nodes));
-  const int half = nodes / 2, across = node >= 2 * half ? k_nobody : (node + half) % (2 * half);
+  const auto neighbour = [&](int of) { return beside(of, nodes); };
+  const int half = nodes / 2;
+  const auto across = [&](int of) { return of >= 2 * half ? k_nobody : (of + half) % (2 * half); };
+  const int partner = opposite(places, neighbour(node));
   const int alone = node < 2 && places.position == 0 ? partner : k_nobody;
   found.alone["latency_network"] = exchange.seconds(alone, k_small);
   found.alone["bandwidth_network"] = rate(1, exchange.seconds(alone, k_large), found.alone["latency_network"]);
   const double latency = found.loaded["latency_network"] = exchange.seconds(partner, k_small);
-  const double ranks = places.ranks_per_host();
-  found.loaded["bandwidth_network"] = rate(ranks, exchange.seconds(partner, k_large), latency);
-  found.loaded["bandwidth_cut"] = rate(ranks, exchange.seconds(opposite(places, across), k_large), latency);
+  found.loaded["bandwidth_network"] =
+      rate(most_opposites(places, neighbour), exchange.seconds(partner, k_large), latency);
+  found.loaded["bandwidth_cut"] =
+      rate(most_opposites(places, across), exchange.seconds(opposite(places, across(node)), k_large), latency);
   if (!found.loaded.contains("message_overhead"))
     found.loaded["message_overhead"] = std::max(1e-9, (exchange.burst_seconds(partner) - latency) / (k_burst - 1));
 }

@@ -27,6 +27,7 @@ for row in found["times"]:
     assert len(row["seconds"]) in ([sizes] if every else range(1, sizes + 1)) and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
 of = lambda collective: {row["algorithm"] for row in found["times"] if row["collective"] == collective}
 assert sum("1048576" in row["seconds"] for row in found["times"]) > 3, "no calls of 1 MiB, though there is time"
+assert any(":" in name for name in of("alltoall") | of("allreduce") | of("bcast")), "no variant, though there is time: %s" % found["times"]
 assert len(of("allreduce")) > 5, "no more than the four likeliest and the fallback, though there is time: %s" % of("allreduce")
 ' || fail "not what is expected of one host: $output"
 [ -s "$file" ] || fail "nothing in $file"

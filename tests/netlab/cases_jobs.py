@@ -202,3 +202,14 @@ def hosts_are_apart():
     for wrong in ("3,1", "3,x,1", "-1"):
         assert "expected a number of ranks, or one for each" in netlab("run", f"-np={wrong}", "--", "hostname", status=2).stderr
     netlab("down")
+
+
+def constants_of_unequal_hosts():
+    """A link's rate is what it is, however few ranks the host across has."""
+    netlab("up", "switch:4", "--rate", "100mbit", "--burst", "2k")
+    netlab("run", "-np", "1,3,4,8", "--", "colltopo-probe", "--seconds", "0", "-o", f"{os.getcwd()}/constants.json")
+    with open("constants.json", encoding="utf-8") as file:
+        found = json.load(file)["colltopo_constants"][0]["constants"]
+    for name in ("bandwidth_network", "bandwidth_cut"):
+        assert 0.6 * 12.5e6 < found[name] < 1.1 * 12.5e6, found
+    netlab("down")
