@@ -53,8 +53,8 @@ def ask(command, **options):
     return done.stdout
 
 
-def ask_in_time(command, seconds=150, attempts=4):
-    """Again where it does not end: ranks of several to a processor that yield it may keep each other from running for minutes (Linux 6.18), with
+def ask_in_time(command, seconds=300, attempts=3):
+    """Begins again what does not end: ranks bound to one processor that they yield may keep each other from running for minutes (Linux 6.18), with
     Open MPI alone too."""
     for _ in range(attempts):
         done = subprocess.run(["timeout", "--kill-after", "90", str(seconds), *command], capture_output=True, text=True, check=False)

@@ -87,6 +87,7 @@ Properties properties(const Shape& shape, const AlgorithmOptions& options) {
 }
 
 // Trees of one level within groups beside binomial ones, for small sizes: where all that a group has goes along them.
+// Both have their radix among their values, by which either can be asked for.
 void add_flat(const Groups& groups, const AlgorithmOptions& given, std::vector<AlgorithmOptions>& all) {
   if (groups.largest() <= 2 || given.values.find("intra-radix")) return;
   all.front().values.set("intra-radix", 2);
