@@ -17,7 +17,7 @@ constexpr std::string_view k_calls_of = "calls_";
 std::string parameter_of(Kind kind, const std::string& option) {
   const std::string own = fmt::format("coll_topo_{}_{}", name_of(kind).parameter, option);
   const std::string shared = "coll_topo_" + option;
-  if (own.size() < MPI_MAX_INFO_KEY && has_parameter(own)) return own;
+  if (has_parameter(own)) return own;
   if (has_parameter(shared)) return shared;
   if (!has_parameter("coll_topo_priority"))
     throw std::invalid_argument("coll/topo is not loaded: source env.sh of the build folder, or compare native only");
@@ -70,7 +70,15 @@ Contender::Contender(const std::string& given, Kind kind, const std::string& pac
       const auto equals = part->find('=');
       if (equals == 0 || equals == std::string::npos || equals + 1 == part->size())
         throw std::invalid_argument(fmt::format("\"{}\": \"{}\" is not option=value, as in tra:radix=4", text, *part));
-      keys_.push_back({parameter_of(kind, part->substr(0, equals)), part->substr(equals + 1)});
+      std::string option = part->substr(0, equals);
+      const std::string value = part->substr(equals + 1), parameter = parameter_of(kind, option);
+      if (parameter.size() < MPI_MAX_INFO_KEY) {
+        keys_.push_back({parameter, value});
+      } else {  // too long a key for MPI, but an algorithm's name takes its options
+        std::ranges::replace(option, '_', '-');
+        std::string& name = keys_.front().value;
+        name += fmt::format("{}{}={}", name.find(':') == std::string::npos ? ':' : ',', option, value);
+      }
     }
   }
   for (const InfoKey& key : keys_)

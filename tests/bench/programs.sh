@@ -73,6 +73,10 @@ first, second, last = json.load(open(sys.argv[1]))["results"]
 assert [r["served_by"] for r in (first, second, last)] == ["tra", "linear", "open-mpi"]
 assert abs(first["ratio"] * last["ratio"] - 1) < 0.05 and second["ratio"] > 0, (first, second, last)
 EOF
+    # An option whose parameter (coll_topo_reduce_scatter_intra_radix) is too long a key for MPI.
+    mpi 8 --mca coll_topo_verbose 1 "$bench" --collective reduce_scatter --algorithm two-level:group=4:intra_radix=4:leaders=1 --bytes 8 --check \
+      --iterations 20 >"$scratch/out" 2>&1 || fail "an option with a long name: $(cat "$scratch/out")"
+    grep -q "ranks, .*: two-level group=4 intra_radix=4 leaders=1 (parameter" "$scratch/out" || fail "not that variant: $(cat "$scratch/out")"
     # A trial is over before the first call that is timed, and that call is the only one.
     mpi "$ranks" --mca coll_topo_verbose 1 "$bench" --collective alltoall --versus set,native --bytes 1K --iterations 1 --warmup 0 --settle 160 \
       >"$scratch/out" 2>&1
