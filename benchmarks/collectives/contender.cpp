@@ -15,8 +15,8 @@ constexpr std::string_view k_calls_of = "calls_";
 // A setting of one collective when coll/topo has one of that name (coll_topo_alltoall_radix), else of all
 // (coll_topo_group).
 std::string parameter_of(Kind kind, const std::string& option) {
-  const std::string own = fmt::format("coll_topo_{}_{}", name_of(kind).parameter, option);
-  const std::string shared = "coll_topo_" + option;
+  std::string own = fmt::format("coll_topo_{}_{}", name_of(kind).parameter, option);
+  std::string shared = "coll_topo_" + option;
   if (has_parameter(own)) return own;
   if (has_parameter(shared)) return shared;
   if (!has_parameter("coll_topo_priority"))
