@@ -1,9 +1,9 @@
 // Bruck's allgather (Bruck et al. 1997, the concatenation algorithm) with radix r, without rotation.
 //
-// Before stage x a rank has the blocks of the r^x ranks from itself on; in round (x, z) it gets the next as many from
-// the rank z r^x ahead, or what is missing at the end of the circle. Every block arrives once, at its place in output,
-// so that the reversed program is a reduce-scatter of any number of ranks with the least data in ceil(log_r ranks)
-// stages.
+// Before step x a rank has the blocks of the r^x ranks from itself on; in it, it gets the next as many from each of the
+// ranks z r^x ahead, z < r, or what is missing at the end of the circle. Every block arrives once, at its place in
+// output, so that the reversed program is a reduce-scatter of any number of ranks with the least data in
+// ceil(log_r ranks) steps.
 
 #include "algorithms/bruck_allgather.h"
 
@@ -20,12 +20,14 @@ namespace colltopo {
 
 namespace {
 
-// Calls visit(distance, blocks) for every round.
+// Calls visit(step, distance, blocks) for every message.
 template <typename Visit>
 void each_distance(Rank ranks, int radix, Visit visit) {
+  Step step = 0;
   for (std::int64_t held = 1; held < ranks; held *= radix) {
+    ++step;
     for (std::int64_t distance = held; distance < ranks && distance < held * radix; distance += held) {
-      visit(static_cast<Rank>(distance), static_cast<Rank>(std::min(held, ranks - distance)));
+      visit(step, static_cast<Rank>(distance), static_cast<Rank>(std::min(held, ranks - distance)));
     }
   }
 }
@@ -47,10 +49,9 @@ Program bruck_allgather(const Shape& shape, Rank rank, int radix) {
 
   ProgramBuilder program(shape, rank);
   program.copy({{Buffer::input, 0, chunks}}, {{Buffer::output, rank * chunks, chunks}});
-  Step step = 0;
-  each_distance(ranks, radix, [&](Rank distance, Rank blocks) {
+  each_distance(ranks, radix, [&](Step step, Rank distance, Rank blocks) {
     const Rank ahead = (rank + distance) % ranks;
-    program.step(++step);
+    program.step(step);
     program.send(blocks_from(rank, blocks), (rank - distance + ranks) % ranks);
     program.recv(blocks_from(ahead, blocks), ahead);
   });
@@ -59,14 +60,14 @@ Program bruck_allgather(const Shape& shape, Rank rank, int radix) {
 
 Step bruck_allgather_steps(Rank ranks, int radix) {
   Step steps = 0;
-  each_distance(ranks, radix, [&](Rank, Rank) { ++steps; });
+  each_distance(ranks, radix, [&](Step step, Rank, Rank) { steps = step; });
   return steps;
 }
 
 Algorithm bruck_algorithm() {
   return {
       .name = "bruck",
-      .about = "Bruck's allgather: ceil(log2 ranks) steps, or more and shorter messages with a larger radix",
+      .about = "Bruck's allgather: ceil(log2 ranks) steps, or fewer steps of more messages with a larger radix",
       .collectives = {Collective::allgather},
       .options = {radix_option("radix", "radix of bruck", "2")},
       .refusal = [](const Shape&, const AlgorithmOptions&) { return std::string(); },

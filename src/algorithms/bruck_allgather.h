@@ -8,7 +8,7 @@ namespace colltopo {
 
 Program bruck_allgather(const Shape& shape, Rank rank, int radix);
 
-/// How many steps it takes: K of Fan et al., Propositions 1 and 3.
+/// How many steps it takes, ceil(log ranks) to the base `radix`.
 Step bruck_allgather_steps(Rank ranks, int radix);
 
 }  // namespace colltopo

@@ -3,7 +3,7 @@
 // A rank's branch is the list of ranks whose shards pass it, itself first, such that those of a child follow each
 // other: what a child gets is one run. On the way shards lie in scratch by their place in the branch; the root has them
 // by rank and its runs are as many as the list has breaks. Linear is a tree of one level. Two-level hands a group's
-// shards to its first rank along a binomial tree of groups and on along a k-nomial one within each group, so that every
+// shards to its first rank along a k-nomial tree of groups and on along one within each group, so that every
 // shard crosses between groups once; the root stands for its own group.
 
 #include "algorithms/hand_out.h"
@@ -60,7 +60,7 @@ Program along_branch(const Shape& shape, Rank rank, const Branch& branch) {
 
 Rank from_root(const Shape& shape, Rank place) { return (shape.root + place) % shape.ranks; }
 
-Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups, int radix) {
+Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups, RadicesOfLevels radices) {
   const Rank count = groups.groups(), root_group = groups.group_of(shape.root);
   const auto group_at = [&](Rank place) { return (root_group + place) % count; };
   const auto first_position = [&](Rank group) { return group == root_group ? groups.position_of(shape.root) : 0; };
@@ -68,8 +68,8 @@ Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups, int
     return groups.member(group, (first_position(group) + place) % groups.size(group));
   };
   const Rank group = groups.group_of(rank), size = groups.size(group);
-  const KnomialTree within(size, (groups.position_of(rank) - first_position(group) + size) % size, radix);
-  const BinomialTree between(count, (group - root_group + count) % count);
+  const KnomialTree within(size, (groups.position_of(rank) - first_position(group) + size) % size, radices.within);
+  const KnomialTree between(count, (group - root_group + count) % count, radices.between);
   // Shards of the groups at so many places from `place` on.
   const auto shards_of = [&](Rank place, Rank places) {
     Chunk sum = 0;
@@ -78,7 +78,7 @@ Branch two_level_branch(const Shape& shape, Rank rank, const Groups& groups, int
   };
 
   Branch branch;
-  branch.steps = two_level_hand_out_steps(groups, radix);
+  branch.steps = two_level_hand_out_steps(groups, radices);
   branch.size = within.subtree(within.place());
   if (within.place() == 0) {
     branch.size = shards_of(between.place(), between.subtree(between.place()));
@@ -125,12 +125,13 @@ Program knomial_hand_out(const Shape& shape, Rank rank, int radix) {
   return along_branch(shape, rank, branch);
 }
 
-Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups, int radix) {
-  return along_branch(shape, rank, two_level_branch(shape, rank, groups, radix));
+Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups, RadicesOfLevels radices) {
+  return along_branch(shape, rank, two_level_branch(shape, rank, groups, radices));
 }
 
-Step two_level_hand_out_steps(const Groups& groups, int radix) {
-  return BinomialTree::steps_of(groups.groups()) + KnomialTree(groups.largest(), 0, radix).steps();
+Step two_level_hand_out_steps(const Groups& groups, RadicesOfLevels radices) {
+  return KnomialTree(groups.groups(), 0, radices.between).steps() +
+         KnomialTree(groups.largest(), 0, radices.within).steps();
 }
 
 }  // namespace colltopo

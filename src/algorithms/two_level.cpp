@@ -21,13 +21,14 @@ constexpr int k_most = 65536;
 bool hands_out(Collective collective) { return !row(collective).made_of_trees(); }
 bool of_vector(Collective collective) { return collective == Collective::bcast || collective == Collective::reduce; }
 
-int radix_within(const Groups& groups, const AlgorithmOptions& options) {
-  return fitted_radix(options.values, "intra-radix", groups.largest(), 2);
+RadicesOfLevels radices_by(const Groups& groups, const AlgorithmOptions& options) {
+  return {fitted_radix(options.values, "intra-radix", groups.largest(), 2),
+          fitted_radix(options.values, "inter-radix", groups.groups(), 2)};
 }
 
 Leaders leaders_of(const Groups& groups, const AlgorithmOptions& options) {
   const int leaders = options.values.value_or("leaders", 0);
-  return {groups, leaders == 0 ? groups.largest() : leaders, radix_within(groups, options)};
+  return {groups, leaders == 0 ? groups.largest() : leaders, radices_by(groups, options)};
 }
 
 // All-reduces of one leader pass whole vectors within groups.
@@ -51,7 +52,7 @@ Chunk chunks(const Shape& shape, const AlgorithmOptions& options) {
 
 Step two_level_steps(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
-  if (hands_out(shape.collective)) return two_level_hand_out_steps(*groups, radix_within(*groups, options));
+  if (hands_out(shape.collective)) return two_level_hand_out_steps(*groups, radices_by(*groups, options));
   const Leaders leaders = leaders_of(*groups, options);
   if (passes_whole(shape, options)) return two_level_allreduce_steps(leaders, between(options));
   if (of_vector(shape.collective)) return two_level_bcast_steps(leaders);
@@ -60,7 +61,7 @@ Step two_level_steps(const Shape& shape, const AlgorithmOptions& options) {
 
 Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
-  if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups, radix_within(*groups, options));
+  if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups, radices_by(*groups, options));
   const Leaders leaders = leaders_of(*groups, options);
   if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, leaders, between(options));
   if (of_vector(shape.collective)) {
@@ -74,7 +75,9 @@ Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) 
 std::string description(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   std::string text = sizes_of_groups(*groups);
-  if (const int radix = radix_within(*groups, options); radix != 2) text += fmt::format(" intra_radix={}", radix);
+  const RadicesOfLevels radices = radices_by(*groups, options);
+  if (radices.within != 2) text += fmt::format(" intra_radix={}", radices.within);
+  if (radices.between != 2) text += fmt::format(" inter_radix={}", radices.between);
   if (hands_out(shape.collective)) return text;
   text += fmt::format(" leaders={}", leaders_of(*groups, options).classes());
   if (passes_whole(shape, options)) return between(options) == Between::whole ? text : text + " halving";
@@ -86,13 +89,25 @@ Properties properties(const Shape& shape, const AlgorithmOptions& options) {
   return hands_out(shape.collective) ? Properties{.in_place = true} : properties_of_derived(shape, options);
 }
 
-// Trees of one level within groups beside binomial ones, for small sizes: where all that a group has goes along them.
-// Both have their radix among their values, by which either can be asked for.
-void add_flat(const Groups& groups, const AlgorithmOptions& given, std::vector<AlgorithmOptions>& all) {
-  if (groups.largest() <= 2 || given.values.find("intra-radix")) return;
-  all.front().values.set("intra-radix", 2);
-  all.push_back(all.front());
-  all.back().values.set("intra-radix", groups.largest());
+// Groups that may all send to each other at once.
+constexpr Rank k_most_flat = 16;
+
+// Beside each one of radix 2 on a level that one step takes, for small sizes. Both have their radix among their values,
+// by which either can be asked for.
+void add_flat(std::string_view name, Rank places, const AlgorithmOptions& given, std::vector<AlgorithmOptions>& all) {
+  if (places <= 2 || given.values.find(name)) return;
+  const std::size_t count = all.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    all[i].values.set(name, 2);
+    all.push_back(all[i]);
+    all.back().values.set(name, places);
+  }
+}
+
+// Where all that a group has goes along its tree.
+void add_flat_levels(const Groups& groups, const AlgorithmOptions& given, std::vector<AlgorithmOptions>& all) {
+  add_flat("intra-radix", groups.largest(), given, all);
+  add_flat("inter-radix", std::min(groups.groups(), k_most_flat), given, all);
 }
 
 // One leader for small sizes, all ranks for large ones, in slices for the largest. One that halves.
@@ -102,19 +117,26 @@ std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const Algor
   std::vector<AlgorithmOptions> all = {given};
   if (!levels) return all;
   if (hands_out(shape.collective)) {
-    add_flat(*groups, given, all);
+    add_flat_levels(*groups, given, all);
     return all;
   }
   all.clear();
   const bool cuts = !of_vector(shape.collective) && !given.values.find("slices");
   const bool free = !given.values.find("leaders");
-  for (const int count : free ? std::vector{1, 0} : std::vector{*given.values.find("leaders")})
-    for (const int slices : cuts&& count != 1 ? std::vector{1, 4} : std::vector{given.values.value_or("slices", 1)}) {
-      all.push_back(given);
-      all.back().values.set("leaders", count);
-      if (cuts) all.back().values.set("slices", slices);
+  for (const int count : free ? std::vector{1, 0} : std::vector{*given.values.find("leaders")}) {
+    std::vector<AlgorithmOptions> some = {given};
+    some.front().values.set("leaders", count);
+    if (cuts) some.front().values.set("slices", 1);
+    if (count == 1)
+      add_flat_levels(*groups, given, some);
+    else if (!of_vector(shape.collective))
+      add_flat("inter-radix", std::min(groups->groups(), k_most_flat), given, some);
+    if (cuts && count != 1) {
+      some.push_back(some.front());
+      some.back().values.set("slices", 4);
     }
-  if (all.front().values.find("leaders") == 1) add_flat(*groups, given, all);
+    all.insert(all.end(), some.begin(), some.end());
+  }
   if (shape.collective == Collective::allreduce && free && !given.values.find("halving")) {
     all.push_back(given);
     all.back().values.set({{"leaders", 1}, {"halving", 1}});
@@ -132,6 +154,7 @@ Algorithm two_level_algorithm() {
                       Collective::allreduce, Collective::bcast, Collective::reduce},
       .options = {group_option("the ranks of a node"),
                   radix_option("intra-radix", "radix of the trees of two-level within groups", "2; auto: by size"),
+                  radix_option("inter-radix", "radix of what two-level does between groups", "2; auto: by size"),
                   {.name = "leaders",
                    .least = 0,
                    .most = k_most,

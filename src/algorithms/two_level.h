@@ -15,14 +15,19 @@
 
 namespace colltopo {
 
-/// Of the allgathers of leaders, which any number of places can do with the least data.
+/// Of the allgathers among the leaders of a group, which any number of places can do with the least data.
 constexpr int k_leaders_radix = 2;
+
+/// Of the trees within groups, and of what is done between them.
+struct RadicesOfLevels {
+  int within, between;
+};
 
 /// Who carries what.
 class Leaders {
  public:
-  /// `most` leaders of a group; at least one. `radix` is that of the trees within groups.
-  Leaders(const Groups& groups, Rank most, int radix);
+  /// `most` leaders of a group; at least one.
+  Leaders(const Groups& groups, Rank most, RadicesOfLevels radices);
 
   const Groups& groups() const { return groups_; }
   Rank classes() const { return classes_; }
@@ -33,9 +38,9 @@ class Leaders {
   std::vector<Rank> flock(Rank group, Rank leader) const;
   Rank leader_of(Rank rank) const { return class_of(rank) % of(groups_.group_of(rank)); }
   Rank largest_flock() const { return largest_flock_; }
-  int radix() const { return radix_; }
+  RadicesOfLevels radices() const { return radices_; }
   /// Of a leader and its flock.
-  KnomialTree tree(Rank size, Rank place) const { return {size, place, radix_}; }
+  KnomialTree tree(Rank size, Rank place) const { return {size, place, radices_.within}; }
   Step steps_of_trees() const { return tree(largest_flock_, 0).steps(); }
   /// The ranks of a group in a class.
   std::vector<Rank> members(Rank group, Rank which) const;
@@ -43,7 +48,7 @@ class Leaders {
  private:
   const Groups& groups_;
   Rank classes_, largest_flock_ = 1;
-  int radix_;
+  RadicesOfLevels radices_;
 };
 
 /// Ops of several programs, put into one by their steps; those of a step stay in the order in which they came.
@@ -80,8 +85,8 @@ enum class Between { whole, halving };
 Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leaders, Between how);
 Step two_level_allreduce_steps(const Leaders& leaders, Between how);
 
-/// Scatter and gather (hand_out.cpp), along trees of `radix` within groups.
-Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups, int radix);
-Step two_level_hand_out_steps(const Groups& groups, int radix);
+/// Scatter and gather (hand_out.cpp), along trees of both levels.
+Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups, RadicesOfLevels radices);
+Step two_level_hand_out_steps(const Groups& groups, RadicesOfLevels radices);
 
 }  // namespace colltopo

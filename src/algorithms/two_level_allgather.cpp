@@ -10,7 +10,7 @@ namespace {
 struct Stages {
   explicit Stages(const Leaders& leaders)
       : up(leaders.steps_of_trees()),
-        between(bruck_allgather_steps(leaders.groups().groups(), k_leaders_radix)),
+        between(bruck_allgather_steps(leaders.groups().groups(), leaders.radices().between)),
         among(bruck_allgather_steps(leaders.classes(), k_leaders_radix)) {}
 
   /// Of one slice; of those that follow it, each begins so many steps later.
@@ -73,8 +73,8 @@ class Slice {
 
   // An allgather of groups (or leaders): `ranks_of(place)` are the shards that a place brings.
   template <typename RanksOf, typename RankAt>
-  void gather_all(Rank places, Rank place, Step begin, RanksOf ranks_of, RankAt rank_at) {
-    const Program program = bruck_allgather({Collective::allgather, places, 1, 0}, place, k_leaders_radix);
+  void gather_all(Rank places, Rank place, int radix, Step begin, RanksOf ranks_of, RankAt rank_at) {
+    const Program program = bruck_allgather({Collective::allgather, places, 1, 0}, place, radix);
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Op op = program.op(i);
       if (op.action == Action::copy) continue;
@@ -91,13 +91,14 @@ class Slice {
 
   void between(Rank which) {
     gather_all(
-        groups_.groups(), group_, begin_ + stages_.up, [&](Rank group) { return leaders_.members(group, which); },
+        groups_.groups(), group_, leaders_.radices().between, begin_ + stages_.up,
+        [&](Rank group) { return leaders_.members(group, which); },
         [&](Rank group) { return leaders_.carrier(group, which); });
   }
 
   void among() {
     gather_all(
-        leaders_.of(group_), leader_, begin_ + stages_.up + stages_.between,
+        leaders_.of(group_), leader_, k_leaders_radix, begin_ + stages_.up + stages_.between,
         [&](Rank leader) {
           std::vector<Rank> ranks;
           for (Rank which = leader; which < leaders_.classes(); which += leaders_.of(group_))
@@ -136,8 +137,8 @@ class Slice {
 
 }  // namespace
 
-Leaders::Leaders(const Groups& groups, Rank most, int radix)
-    : groups_(groups), classes_(std::clamp(most, 1, groups.largest())), radix_(radix) {
+Leaders::Leaders(const Groups& groups, Rank most, RadicesOfLevels radices)
+    : groups_(groups), classes_(std::clamp(most, 1, groups.largest())), radices_(radices) {
   for (Rank group = 0; group < groups.groups(); ++group)
     for (Rank leader = 0; leader < of(group); ++leader)
       largest_flock_ = std::max(largest_flock_, static_cast<Rank>(flock(group, leader).size()));

@@ -40,7 +40,8 @@ class Spread {
 
   static Step between_steps(const Leaders& leaders) {
     const Rank groups = leaders.groups().groups();
-    return leaders.classes() == 1 ? binomial_bcast_steps(groups) : scatter_allgather_bcast_steps(groups);
+    return leaders.classes() == 1 ? steps_of_tree(groups, leaders.radices().between)
+                                  : scatter_allgather_bcast_steps(groups);
   }
   static Step within_steps(const Leaders& leaders) {
     const Rank largest = leaders.groups().largest();
@@ -72,7 +73,7 @@ class Spread {
   void between(Rank which) {
     const Shape shape{Collective::bcast, groups_.groups(), by_class_, root_group_};
     add(
-        whole_ ? binomial_bcast(shape, group_) : scatter_allgather_bcast(shape, group_), 0,
+        whole_ ? along_tree(shape, group_, leaders_.radices().between) : scatter_allgather_bcast(shape, group_), 0,
         [&](Chunk c) { return which * by_class_ + c; }, [&](Rank group) { return carrier(group, which); });
   }
 
@@ -82,8 +83,8 @@ class Spread {
     const Shape shape{Collective::bcast, size, whole_ ? 1 : size, groups_.position_of(root_)};
     const Rank position = groups_.position_of(rank_);
     add(
-        whole_ ? along_tree(shape, position, leaders_.radix()) : scatter_allgather_bcast(shape, position), within_,
-        [&](Chunk c) { return static_cast<Chunk>(std::int64_t{chunks_} * c / shape.chunks); },
+        whole_ ? along_tree(shape, position, leaders_.radices().within) : scatter_allgather_bcast(shape, position),
+        within_, [&](Chunk c) { return static_cast<Chunk>(std::int64_t{chunks_} * c / shape.chunks); },
         [&](Rank other) { return groups_.member(group_, other); });
   }
 
@@ -151,16 +152,17 @@ Step two_level_bcast_steps(const Leaders& leaders) {
 
 namespace {
 
-Program allreduce_of_leaders(const Shape& shape, Rank rank, Between how) {
-  if (how == Between::whole) return recursive_doubling_allreduce(shape, rank);
-  return from_allgather(shape.collective, bruck_allgather(allgather_shape(shape), rank, k_leaders_radix),
-                        bruck_allgather_steps(shape.ranks, k_leaders_radix));
+Program allreduce_of_leaders(const Shape& shape, Rank rank, Between how, int radix) {
+  if (how == Between::whole) return recursive_multiplying_allreduce(shape, rank, radix);
+  return from_allgather(shape.collective, bruck_allgather(allgather_shape(shape), rank, radix),
+                        bruck_allgather_steps(shape.ranks, radix));
 }
 
-Step steps_of_leaders(Rank groups, Between how) {
-  return how == Between::whole
-             ? recursive_doubling_allreduce_steps(groups)
-             : steps_from_allgather(Collective::allreduce, bruck_allgather_steps(groups, k_leaders_radix));
+Step steps_of_leaders(const Leaders& leaders, Between how) {
+  const Rank groups = leaders.groups().groups();
+  const int radix = leaders.radices().between;
+  return how == Between::whole ? recursive_multiplying_allreduce_steps(groups, radix)
+                               : steps_from_allgather(Collective::allreduce, bruck_allgather_steps(groups, radix));
 }
 
 }  // namespace
@@ -204,7 +206,7 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leader
     // Of the leaders' program, whose input is what the group has: slot 0, or this rank's own. Each of its chunks is the
     // same number of ours, or all that it names are whole vectors.
     const Shape of_leaders{Collective::allreduce, groups.groups(), 1, 0};
-    const Program across = allreduce_of_leaders(of_leaders, group, how);
+    const Program across = allreduce_of_leaders(of_leaders, group, how, leaders.radices().between);
     const auto scaled = [&](Chunk c) { return static_cast<Chunk>(std::int64_t{c} * whole / of_leaders.whole()); };
     const auto placed = [&](std::span<const Run> runs) {
       Runs all;
@@ -223,14 +225,14 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leader
       program.add(op, source, target);
     }
   }
-  between = up + steps_of_leaders(groups.groups(), how);
+  between = up + steps_of_leaders(leaders, how);
   if (tree.place() > 0) program.step(between + parent.step).recv(output, member(parent.peer));
   for (const Edge& child : children) program.step(between + child.step).send(output, member(child.peer));
   return std::move(program).build();
 }
 
 Step two_level_allreduce_steps(const Leaders& leaders, Between how) {
-  return 2 * leaders.steps_of_trees() + steps_of_leaders(leaders.groups().groups(), how);
+  return 2 * leaders.steps_of_trees() + steps_of_leaders(leaders, how);
 }
 
 }  // namespace colltopo

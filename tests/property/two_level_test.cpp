@@ -57,6 +57,38 @@ TEST(TwoLevel, is_right_for_any_groups_leaders_slices_and_roots) {
   }
 }
 
+TEST(TwoLevel, is_right_with_any_radix_between_groups) {
+  for (const auto& group_of : k_placements) {
+    const auto ranks = static_cast<Rank>(group_of.size());
+    for (const Collective collective : k_two_level.collectives)
+      for (const Rank root : some_roots(collective, ranks))
+        for (const int leaders : {0, 1, 2})
+          for (const int halving : {0, 1})
+            for (const int radix : {3, 4, 5}) {
+              AlgorithmOptions options = among(group_of, leaders);
+              options.values.set({{"inter-radix", radix}, {"halving", halving}});
+              const Schedule schedule = generate(k_two_level, {collective, ranks, 1, root}, options);
+              ASSERT_THAT(schedule, Verifies()) << schedule.name;
+              ASSERT_TRUE(runs_right_every_way(schedule, static_cast<std::uint64_t>(ranks + root))) << schedule.name;
+              const Verdict verdict = verify(schedule);
+              const Properties stated = k_two_level.properties(schedule.shape, options);
+              ASSERT_LE(stated.in_place, verdict.in_place) << schedule.name << name(collective);
+              ASSERT_LE(stated.keeps_rank_order, verdict.keeps_rank_order) << schedule.name;
+              ASSERT_LE(stated.same_on_all_ranks, verdict.same_on_all_ranks) << schedule.name << name(collective);
+              ASSERT_GE(k_two_level.steps(schedule.shape, options), schedule.steps()) << schedule.name;
+            }
+  }
+}
+
+TEST(TwoLevel, with_the_radix_of_all_groups_what_is_between_them_takes_one_step) {
+  AlgorithmOptions two = among(k_placements[0], 1), all = two;
+  all.values.set("inter-radix", 4);
+  for (const Collective collective : k_two_level.collectives) {
+    const Shape shape{collective, 16, 1, 0};
+    EXPECT_EQ(k_two_level.steps(shape, two), k_two_level.steps(shape, all) + 1) << name(collective);
+  }
+}
+
 TEST(TwoLevel, an_allgather_sends_every_shard_to_every_other_group_once) {
   for (const auto& group_of : k_placements) {
     const auto ranks = static_cast<Rank>(group_of.size());
