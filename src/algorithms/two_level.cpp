@@ -138,8 +138,10 @@ std::vector<AlgorithmOptions> two_level_variants(const Shape& shape, const Algor
     all.insert(all.end(), some.begin(), some.end());
   }
   if (shape.collective == Collective::allreduce && free && !given.values.find("halving")) {
-    all.push_back(given);
-    all.back().values.set({{"leaders", 1}, {"halving", 1}});
+    std::vector<AlgorithmOptions> halving = {given};
+    halving.front().values.set({{"leaders", 1}, {"halving", 1}});
+    add_flat("inter-radix", std::min(groups->groups(), k_most_flat), given, halving);
+    all.insert(all.end(), halving.begin(), halving.end());
   }
   return all;
 }
