@@ -23,9 +23,10 @@ constexpr int k_most_calls_of_block = 100;
 // As programs make them: one call alone, from a barrier to its slowest rank, takes up to half as long again as one of
 // several in a row, and not with every algorithm.
 constexpr int k_calls_in_a_row = 5;
-constexpr double k_alone = 1e-2;       // s, of a call that tells as much alone as in a row
-constexpr double k_row = 2.5e-2;       // s, which longer rows are not worth
-constexpr double k_least_share = 0.1;  // of a meeting, below which a call after it cannot be told
+constexpr double k_alone = 1e-2;        // s, of a call that tells as much alone as in a row
+constexpr double k_row = 2.5e-2;        // s, which longer rows are not worth
+constexpr double k_share_of_row = 0.1;  // of a call alone, above which it does not tell what one of several takes
+constexpr double k_least_share = 0.1;   // of a meeting, below which a call after it cannot be told
 constexpr int k_first_calls = 2;
 constexpr int k_most_blocks = 15;  // of one size in a round
 constexpr std::size_t k_enough_blocks = 5;
@@ -134,13 +135,17 @@ class Measured {
     for (int i = 0; i < k_first_calls; ++i) caller_->time(1);
     const double meeting = rooted(collective()) ? meetings_.median() : 0;
     std::vector<double> seconds = caller_->slowest();
+    if (seconds.back() > k_row / k_calls_in_a_row && meetings_.of_a_row() > k_share_of_row * seconds.back()) {
+      caller_->time(k_calls_in_a_row);
+      seconds = caller_->slowest();
+    }
     for (double& each : seconds) each = std::max(0.0, each - meeting);
     const double second = seconds.back();
     one_ = second + 2 * meeting;
     const double far = k_far * (fastest + meeting) - meeting;
     const bool was_far = timed_.contains(bytes) && best_visit(bytes) > far;
-    const bool left = was_left(bytes), is_enough = one_ > k_alone || (second > far && was_far);
-    if (one_ <= k_alone || !timed_.contains(bytes)) seconds = {second};  // after connections and plans
+    const bool left = was_left(bytes), is_enough = second > k_alone || (second > far && was_far);
+    if (second <= k_alone || !timed_.contains(bytes)) seconds = {second};  // after connections and plans
     if (!left && is_enough) timed_[bytes].add(seconds);
     if (left || is_enough) {
       caller_.reset();

@@ -28,8 +28,11 @@ std::vector<double> Rows::slowest() {
 }
 
 Meetings::Meetings() {
+  for (int i = 0; i < k_first_meetings; ++i) time(1);
+  const double alone = median_of(rows_.slowest());
   for (int i = 0; i < k_first_meetings; ++i) time(k_in_first_row);
   slowest();
+  of_a_row_ = std::max(0.0, (alone - median()) * k_in_first_row / (k_in_first_row - 1));
 }
 
 void Meetings::time(int calls) {

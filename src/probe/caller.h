@@ -41,9 +41,13 @@ class Meetings {
   std::vector<double> slowest();
   /// Of the last rows, on all ranks alike: short ones drift with the machine, and a few are not enough to know them by.
   double median() const { return median_of(last_); }
+  /// s, on all ranks alike: what a row takes besides its calls, as ranks leave the barrier before it one after the
+  /// other.
+  double of_a_row() const { return of_a_row_; }
 
  private:
   Rows rows_;
+  double of_a_row_ = 0;
   std::vector<double> last_;
 };
 
