@@ -304,6 +304,7 @@ int main(int argc, char** argv) {
   const bool few = argc > 1 && std::strcmp(argv[1], "few") == 0;
   const std::string group = std::to_string(smallest_divisor(job.ranks));
   const std::string radix = std::to_string(job.ranks < 3 ? 2 : 3);
+  const std::string levels = "two-level:group=" + group + ",inter-radix=4";
   const Trial trials[] = {
       {"auto", "auto", "auto", "auto", "auto", "auto", "auto", "auto", false},
       {"linear", "ring", "ring", "ring", "binomial", "binomial", "binomial", "linear", true},
@@ -311,6 +312,8 @@ int main(int argc, char** argv) {
        "binomial", true},
       {"tra2:group=" + group, "swing", "swing", "swing", "swing", "swing", "two-level", "two-level", true},
       {"linear", "linear", "linear", "recursive-multiplying", "knomial", "knomial", "knomial", "knomial", true},
+      {"linear", levels + ",leaders=1", levels + ",leaders=2", levels + ",leaders=1", levels + ",leaders=1",
+       levels + ",leaders=1", levels, levels, true},
       {"pairwise", "bucket", "bucket", "bucket", "linear", "linear", "linear", "linear", true},
       {"tra:radix=" + radix, "recursive-doubling", "mirrored", "swing-latency", "auto", "auto", "auto", "auto", false},
   };
