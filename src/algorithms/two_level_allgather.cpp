@@ -29,7 +29,6 @@ class Slice {
         stages_(leaders),
         chunks_(shape.chunks),
         slice_(slice),
-        rank_(rank),
         group_(groups_.group_of(rank)),
         leader_(leaders.leader_of(rank)),
         flock_(leaders.flock(group_, leader_)),
@@ -128,7 +127,7 @@ class Slice {
   const Groups& groups_;
   Stages stages_;
   Chunk chunks_, slice_;
-  Rank rank_, group_, leader_;
+  Rank group_, leader_;
   std::vector<Rank> flock_;
   Rank place_;  // in the flock
   Step begin_;
