@@ -169,8 +169,7 @@ Request of_schedules(const Request& request);
 /// who serves it or are decided by a file.
 bool may_try(const Settings& settings, const Request& request);
 /// Whether it does. Of calls with a root, in which ranks run ahead of each other, each that counts takes a meeting: of
-/// short ones that were measured before only a few do, and of those that are shorter than it, or by far faster than the
-/// previous component, none.
+/// short ones that were measured before only a few do, and of those that are shorter than it none.
 Trying trying(const Settings& settings, Chooser& chooser, const Request& request);
 /// of_schedules(), and whether a trial corrects what the model says.
 Request for_model(const Settings& settings, Chooser& chooser, const Request& request);

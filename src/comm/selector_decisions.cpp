@@ -36,9 +36,6 @@ namespace {
 constexpr double k_meetings = 6, k_brief_meetings = 1.5;
 // Seconds of a call that so few calls tell from others: processors and caches make single ones differ by some 10 us.
 constexpr double k_briefest = 50e-6;
-// Of the previous component's measured time: what was measured to take less tells more than the few calls of a brief
-// trial, whose meetings take longer than they do.
-constexpr double k_decided = 0.75;
 // Times the cheapest price: what is predicted to take longer is no contestant, unless there is no other beside the
 // cheapest. Prices are off by less but for one in ten.
 constexpr double k_close = 1.5;
@@ -55,12 +52,8 @@ Trying trying(const Settings& settings, Chooser& chooser, const Request& request
   Request same = of_schedules(request);
   if (!rooted(same.collective) || !chooser.has_measured(same)) return Trying::at_length;
   same.tried = true;
-  const Choice& chosen = chooser.choose(same);
-  const bool is_ours = chosen.algorithm != nullptr;
-  const double call = chosen.seconds, meeting = meeting_seconds(chooser);
+  const double call = chooser.choose(same).seconds, meeting = meeting_seconds(chooser);
   if (call >= k_meetings * meeting) return Trying::at_length;
-  const std::optional<double> previous = chooser.measured_seconds(nullptr, {}, same);
-  if (is_ours && previous && call <= k_decided * *previous) return Trying::not_at_all;
   return call >= std::max(k_briefest, k_brief_meetings * meeting) ? Trying::briefly : Trying::not_at_all;
 }
 
