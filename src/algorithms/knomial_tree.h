@@ -49,11 +49,4 @@ class KnomialTree {
   Step steps_ = 0;
 };
 
-class BinomialTree : public KnomialTree {
- public:
-  BinomialTree(Rank count, Rank place) : KnomialTree(count, place, 2) {}
-
-  static Step steps_of(Rank count) { return BinomialTree(count, 0).steps(); }
-};
-
 }  // namespace colltopo

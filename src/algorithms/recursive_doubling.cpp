@@ -26,7 +26,8 @@ namespace colltopo {
 
 namespace {
 
-constexpr Rank k_few = 16;  // ranks that may all send whole vectors to each other
+constexpr int k_doubling = 2;  // radix
+constexpr Rank k_few = 16;     // ranks that may all send whole vectors to each other
 
 // The partial result moves between places: `reduce` writes its right operand, so a turn's result is where the
 // contribution of its last rank was. Where it must be is worked out backwards from the last turn, which has to leave it
@@ -148,12 +149,6 @@ Step recursive_multiplying_allreduce_steps(Rank ranks, int radix) {
   return static_cast<Step>(bases.size()) + (ranks > product(bases) ? 2 : 0);
 }
 
-Program recursive_doubling_allreduce(const Shape& shape, Rank rank) {
-  return recursive_multiplying_allreduce(shape, rank, 2);
-}
-
-Step recursive_doubling_allreduce_steps(Rank ranks) { return recursive_multiplying_allreduce_steps(ranks, 2); }
-
 Program recursive_doubling_allgather(const Shape& shape, Rank rank) {
   ProgramBuilder program(shape, rank);
   const auto blocks = [&](Rank first, Rank count) {
@@ -186,10 +181,10 @@ Algorithm recursive_doubling_algorithm() {
       .program =
           [](const Shape& shape, Rank rank, const AlgorithmOptions&) {
             return shape.collective == Collective::allgather ? recursive_doubling_allgather(shape, rank)
-                                                             : recursive_doubling_allreduce(shape, rank);
+                                                             : recursive_multiplying_allreduce(shape, rank, k_doubling);
           },
       .steps = [](const Shape& shape,
-                  const AlgorithmOptions&) { return recursive_doubling_allreduce_steps(shape.ranks); },
+                  const AlgorithmOptions&) { return recursive_multiplying_allreduce_steps(shape.ranks, k_doubling); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties =
           [](const Shape& shape, const AlgorithmOptions&) {

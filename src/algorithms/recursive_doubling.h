@@ -9,8 +9,6 @@ namespace colltopo {
 Program recursive_doubling_allgather(const Shape& shape, Rank rank);
 
 /// Any number of ranks; whole vectors, in the order of ranks.
-Program recursive_doubling_allreduce(const Shape& shape, Rank rank);
-Step recursive_doubling_allreduce_steps(Rank ranks);
 Program recursive_multiplying_allreduce(const Shape& shape, Rank rank, int radix);
 Step recursive_multiplying_allreduce_steps(Rank ranks, int radix);
 

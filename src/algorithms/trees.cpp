@@ -51,8 +51,6 @@ Program knomial_bcast(const Shape& shape, Rank rank, int radix) {
 
 }  // namespace
 
-Program binomial_bcast(const Shape& shape, Rank rank) { return knomial_bcast(shape, rank, k_binomial); }
-
 Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
   const Tree tree(shape, rank, k_binomial);
   const Rank ranks = shape.ranks, v = tree.place();
@@ -76,8 +74,7 @@ Program scatter_allgather_bcast(const Shape& shape, Rank rank) {
 }
 
 Step steps_of_tree(Rank ranks, int radix) { return KnomialTree(ranks, 0, radix).steps(); }
-Step binomial_bcast_steps(Rank ranks) { return steps_of_tree(ranks, k_binomial); }
-Step scatter_allgather_bcast_steps(Rank ranks) { return binomial_bcast_steps(ranks) + ranks - 1; }
+Step scatter_allgather_bcast_steps(Rank ranks) { return steps_of_tree(ranks, k_binomial) + ranks - 1; }
 
 namespace {
 
@@ -103,7 +100,7 @@ Algorithm binomial_algorithm() {
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program = [](const Shape& shape, Rank rank,
                     const AlgorithmOptions&) { return along_tree(shape, rank, k_binomial); },
-      .steps = [](const Shape& shape, const AlgorithmOptions&) { return binomial_bcast_steps(shape.ranks); },
+      .steps = [](const Shape& shape, const AlgorithmOptions&) { return steps_of_tree(shape.ranks, k_binomial); },
       .describe = [](const Shape&, const AlgorithmOptions&) { return std::string(); },
       .properties = properties_of_derived,
   };

@@ -5,11 +5,8 @@
 
 namespace colltopo {
 
-/// Of a bcast's shape. The vector whole.
-Program binomial_bcast(const Shape& shape, Rank rank);
-/// A chunk per rank, by tree and ring.
+/// Of a bcast's shape. A chunk per rank, by tree and ring.
 Program scatter_allgather_bcast(const Shape& shape, Rank rank);
-Step binomial_bcast_steps(Rank ranks);
 Step scatter_allgather_bcast_steps(Rank ranks);
 
 /// Of any collective with a root, along the k-nomial tree from it: a vector whole, of shards those of a subtree.
