@@ -102,6 +102,7 @@ struct MeasuredRow {
   struct Time {
     std::size_t bytes = 0;  // as in Request
     double seconds = 0;
+    double error = 1;  // standard error of that, as a part of it; 1: not known
 
     friend bool operator==(const Time&, const Time&) = default;
   };
@@ -152,10 +153,13 @@ class Chooser {
   /// A named algorithm for this request: the cheapest of its variants with these options, its price, and why it is
   /// excluded if it is. One without variants is decided for all sizes, priced for this one.
   const Choice& price(const Algorithm& algorithm, const AlgorithmOptions& options, const Request& request);
+  struct Measured {
+    double seconds = 0;
+    double error = 1;  // as in MeasuredRow::Time, the larger one of the sizes around
+  };
   /// Seconds of price() and, without an algorithm, of the previous component, where has_measured(). Nothing: it has
   /// not, or it is excluded or not allowed.
-  std::optional<double> measured_seconds(const Algorithm* algorithm, const AlgorithmOptions& options,
-                                         const Request& request);
+  std::optional<Measured> measured(const Algorithm* algorithm, const AlgorithmOptions& options, const Request& request);
   /// Half of all prices are off by less, as far as sizes that are left out of a fit say: 0.2 is 20%. Nothing: none do.
   /// Prices all that was measured, which may take as long as a first choice for each collective.
   std::optional<double> expected_error();

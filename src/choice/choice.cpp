@@ -414,16 +414,21 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   return state_->kept(key, decided, [&] { return state_->cheapest(among, request, sizes.from); });
 }
 
-std::optional<double> Chooser::measured_seconds(const Algorithm* algorithm, const AlgorithmOptions& options,
-                                                const Request& request) {
+std::optional<Chooser::Measured> Chooser::measured(const Algorithm* algorithm, const AlgorithmOptions& options,
+                                                   const Request& request) {
   if (!has_measured(request)) return std::nullopt;
+  const std::size_t bytes = size_class_of(request.bytes).from;
   if (algorithm != nullptr) {
     const Choice& found = price(*algorithm, options, request);
-    return found.excluded.empty() ? std::optional(found.seconds) : std::nullopt;
+    if (!found.excluded.empty()) return std::nullopt;
+    const std::lock_guard lock(state_->mutex);
+    return Measured{found.seconds,
+                    state_->fitted(request.collective).error(algorithm, found.options.values, bytes)};
   }
   const std::lock_guard lock(state_->mutex);
-  const auto previous = state_->fallback(request, size_class_of(request.bytes).from, k_any_seconds);
-  return previous ? std::optional(previous->seconds) : std::nullopt;
+  const auto previous = state_->fallback(request, bytes, k_any_seconds);
+  if (!previous) return std::nullopt;
+  return Measured{previous->seconds, error_between(state_->measured_previous(request)->times, bytes)};
 }
 
 std::optional<double> Chooser::expected_error() {

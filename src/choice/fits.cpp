@@ -58,13 +58,23 @@ bool Fits::covers(const Fitted& row, double octave) const {
   return (octave >= first || first <= first_) && (octave <= last || last >= last_);
 }
 
-double Fits::factor(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const {
+const Fits::Fitted* Fits::row_of(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const {
   for (const Fitted& variant : variants_)
     if (variant.measured->algorithm == algorithm && variant.measured->values == values &&
         covers(variant, octave_of(bytes)))
-      return near_the_others(variant, bytes, k_apart);
+      return &variant;
   const auto row = std::ranges::find(rows_, algorithm, algorithm_of);
-  return row == rows_.end() ? common(bytes) : near_the_others(*row, bytes, k_apart);
+  return row == rows_.end() ? nullptr : &*row;
+}
+
+double Fits::factor(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const {
+  const Fitted* const row = row_of(algorithm, values, bytes);
+  return row == nullptr ? common(bytes) : near_the_others(*row, bytes, k_apart);
+}
+
+double Fits::error(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const {
+  const Fitted* const row = row_of(algorithm, values, bytes);
+  return row == nullptr ? 1 : error_between(row->measured->times, bytes);
 }
 
 bool Fits::has(const Algorithm* algorithm) const {
@@ -113,6 +123,12 @@ double seconds_between(std::span<const MeasuredRow::Time> times, std::size_t byt
   const double seconds_per_byte = (to.seconds - from.seconds) / static_cast<double>(to.bytes - from.bytes);
   const double more = seconds_per_byte * (static_cast<double>(bytes) - static_cast<double>(to.bytes));
   return bytes > to.bytes ? to.seconds + std::max(0.0, more) : to.seconds + more;
+}
+
+double error_between(std::span<const MeasuredRow::Time> times, std::size_t bytes) {
+  const auto high = std::ranges::find_if(times, [&](const auto& time) { return time.bytes >= bytes; });
+  if (high == times.end() || (high == times.begin() && high->bytes > bytes)) return 1;
+  return high->bytes == bytes ? high->error : std::max((high - 1)->error, high->error);
 }
 
 }  // namespace colltopo

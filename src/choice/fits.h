@@ -29,6 +29,8 @@ class Fits {
   /// What a price by the model is to be multiplied by, at most twice as far from the others' as they have in common. An
   /// algorithm that was not measured has just that, a variant that was not what its algorithm has.
   double factor(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const;
+  /// Of the times that factor() is from, as error_between(); 1 where they are of others.
+  double error(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const;
   /// Whether this one was measured.
   bool has(const Algorithm* algorithm) const;
   bool has_any() const { return !rows_.empty(); }
@@ -50,6 +52,8 @@ class Fits {
   };
   static const Algorithm* algorithm_of(const Fitted& row) { return row.measured->algorithm; }
   static double between(std::span<const Point> points, double octave);
+  /// Null: neither the variant nor its algorithm was measured.
+  const Fitted* row_of(const Algorithm* algorithm, const OptionValues& values, std::size_t bytes) const;
   /// Whether a row knows of such calls: it was measured at smaller and larger ones, or as far as any.
   bool covers(const Fitted& row, double octave) const;
   double near_the_others(const Fitted& row, std::size_t bytes, double apart) const;
@@ -61,5 +65,7 @@ class Fits {
 
 /// What lies between the two nearest times, by bytes; beyond the last as fast as between the last two. Not for none.
 double seconds_between(std::span<const MeasuredRow::Time> times, std::size_t bytes);
+/// The larger one of those of the two nearest times; 1 beyond the last. Not for none.
+double error_between(std::span<const MeasuredRow::Time> times, std::size_t bytes);
 
 }  // namespace colltopo

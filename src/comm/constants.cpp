@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -72,13 +73,17 @@ ConstantsRecord::Times times_from(const Json& json) {
   json.at("collective").get_to(times.collective);
   json.at("algorithm").get_to(times.algorithm);
   times.component = json.value("component", "");
-  for (const auto& [bytes, seconds] : json.at("seconds").items()) {
-    std::size_t size = 0;
-    if (!parse_number(bytes, size) || !seconds.is_number() || !(seconds.get<double>() > 0))
-      throw Error(fmt::format("{} of {} bytes: {}; must be seconds above 0", in_quotes(times.algorithm),
-                              in_quotes(bytes), in_quotes(seconds.dump())));
-    times.seconds[size] = seconds.get<double>();
-  }
+  const auto read = [&](const Json& all, double least, const char* what, std::map<std::size_t, double>& to) {
+    for (const auto& [bytes, value] : all.items()) {
+      std::size_t size = 0;
+      if (!parse_number(bytes, size) || !value.is_number() || value.get<double>() < least)
+        throw Error(fmt::format("{} of {} bytes: {}; must be {}", in_quotes(times.algorithm), in_quotes(bytes),
+                                in_quotes(value.dump()), what));
+      to[size] = value.get<double>();
+    }
+  };
+  read(json.at("seconds"), std::numeric_limits<double>::min(), "seconds above 0", times.seconds);
+  read(json.value("errors", Json::object()), 0, "a part of its time, 0 or more", times.errors);
   return times;
 }
 
@@ -111,9 +116,10 @@ std::string number_text(const SourcedConstant& constant) {
 nlohmann::ordered_json json_of(const ConstantsRecord& record) {
   Json times = Json::array();
   for (const ConstantsRecord::Times& one : record.times) {
-    Json seconds = Json::object();
+    Json seconds = Json::object(), errors = Json::object();
     for (const auto& [bytes, taken] : one.seconds) seconds[std::to_string(bytes)] = taken;
-    Json row = {{"collective", one.collective}, {"algorithm", one.algorithm}, {"seconds", seconds}};
+    for (const auto& [bytes, error] : one.errors) errors[std::to_string(bytes)] = error;
+    Json row = {{"collective", one.collective}, {"algorithm", one.algorithm}, {"seconds", seconds}, {"errors", errors}};
     if (!one.component.empty()) row["component"] = one.component;
     times.push_back(std::move(row));
   }
@@ -238,13 +244,16 @@ std::string row_name(const ConstantsRecord::Times& times) {
   return times.algorithm + (times.component.empty() ? "" : ":" + times.component);
 }
 
-/// " times alltoall/tra/8/1.2e-05/16384/0.0012 ...": words without spaces, of algorithms that this version has.
+/// " times alltoall/tra/8/1.2e-05/0.02/16384/0.0012/1 ...": words without spaces, of algorithms that this version has.
 std::string times_text(const ConstantsRecord& record) {
   std::string text;
   for (const ConstantsRecord::Times& one : record.times) {
     if (!row_named(one.collective, row_name(one)) || one.seconds.empty()) continue;
     text += fmt::format(" {}/{}", one.collective, row_name(one));
-    for (const auto& [bytes, seconds] : one.seconds) text += fmt::format("/{}/{:.4g}", bytes, seconds);
+    for (const auto& [bytes, seconds] : one.seconds) {
+      const auto error = one.errors.find(bytes);
+      text += fmt::format("/{}/{:.4g}/{:.2g}", bytes, seconds, error == one.errors.end() ? 1 : error->second);
+    }
   }
   return text.empty() ? "" : std::string(k_times) + text;
 }
@@ -272,9 +281,11 @@ MeasuredRows rows_in(const std::string& times) {
     const std::vector<std::string> parts = split_at(word, '/');
     std::optional<MeasuredRow> row = parts.size() < 2 ? std::nullopt : row_named(parts[0], parts[1]);
     if (!row) continue;
-    for (std::size_t i = 2; i + 1 < parts.size(); i += 2) {
+    for (std::size_t i = 2; i + 2 < parts.size(); i += 3) {
       MeasuredRow::Time time;
-      if (parse_number(parts[i], time.bytes) && parse_number(parts[i + 1], time.seconds)) row->times.push_back(time);
+      if (parse_number(parts[i], time.bytes) && parse_number(parts[i + 1], time.seconds) &&
+          parse_number(parts[i + 2], time.error))
+        row->times.push_back(time);
     }
     if (!row->times.empty()) rows.push_back(*std::move(row));
   }

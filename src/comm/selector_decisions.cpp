@@ -40,6 +40,20 @@ constexpr double k_briefest = 50e-6;
 // cheapest. Prices are off by less but for one in ten.
 constexpr double k_close = 1.5;
 
+// Of the previous component's measured time, that one of ours takes at most which a brief trial cannot judge better:
+// its few calls hold meetings. With this many standard errors off both ours must still be ahead.
+constexpr double k_far_ahead = 0.75, k_standard_errors = 3;
+
+// `ours`: what the model chose.
+bool is_surely_ahead(Chooser& chooser, const Candidate& ours, const Request& request) {
+  if (ours.algorithm == nullptr) return false;
+  const auto own = chooser.measured(ours.algorithm, ours.options, request);
+  const auto previous = chooser.measured(nullptr, {}, request);
+  return own && previous && own->seconds <= k_far_ahead * previous->seconds &&
+         own->seconds * (1 + k_standard_errors * own->error) <
+             previous->seconds * (1 - k_standard_errors * previous->error);
+}
+
 double meeting_seconds(Chooser& chooser) {
   const Request message{Collective::bcast, 0, 1, true, true};
   return chooser.price(*algorithm_named("binomial"), {}, message).seconds;
@@ -52,9 +66,11 @@ Trying trying(const Settings& settings, Chooser& chooser, const Request& request
   Request same = of_schedules(request);
   if (!rooted(same.collective) || !chooser.has_measured(same)) return Trying::at_length;
   same.tried = true;
-  const double call = chooser.choose(same).seconds, meeting = meeting_seconds(chooser);
+  const Choice& first = chooser.choose(same);
+  const double call = first.seconds, meeting = meeting_seconds(chooser);
   if (call >= k_meetings * meeting) return Trying::at_length;
-  return call >= std::max(k_briefest, k_brief_meetings * meeting) ? Trying::briefly : Trying::not_at_all;
+  if (call < std::max(k_briefest, k_brief_meetings * meeting)) return Trying::not_at_all;
+  return is_surely_ahead(chooser, first, same) ? Trying::not_at_all : Trying::briefly;
 }
 
 Trying Selector::trying(const Request& request) { return colltopo::trying(settings_, *chooser_, request); }
@@ -62,7 +78,8 @@ Trying Selector::trying(const Request& request) { return colltopo::trying(settin
 std::optional<double> Selector::expected_seconds(const Decision& decision, const Request& request) const {
   // Another collective's previous implementation is no answer.
   if (decision.file != nullptr || scheduled(request.collective) != request.collective) return std::nullopt;
-  return chooser_->measured_seconds(decision.algorithm, decision.options, request);
+  const auto measured = chooser_->measured(decision.algorithm, decision.options, request);
+  return measured ? std::optional(measured->seconds) : std::nullopt;
 }
 
 Request for_model(const Settings& settings, Chooser& chooser, const Request& request) {

@@ -33,6 +33,15 @@ constexpr std::size_t k_enough_blocks = 5;
 // Of those near the fastest. Small calls vary most and come first: a connection that carried large ones is another.
 constexpr int k_full_rounds = 2, k_rounds = 24;
 constexpr double k_near = 1.5, k_far = 3;  // times the fastest
+
+// Times the fastest, beyond which who is measured has no further turns.
+struct Field {
+  double ours, previous;
+};
+constexpr Field k_all{std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity()};
+constexpr Field k_near_ones{k_near, k_near};
+// With the one that calls are left to: how sure it is that it is behind says whether a job tries it.
+constexpr Field k_near_and_previous{k_near, k_far};
 constexpr double k_share_of_small = 0.5;   // of the time, at most
 
 // A communicator on which this algorithm serves its collective.
@@ -122,6 +131,7 @@ class Measured {
         meetings_(meetings) {}
 
   Collective collective() const { return contender_.collective; }
+  bool is_previous() const { return contender_.algorithm == k_previous; }
   const std::vector<std::size_t>& sizes() const { return contender_.sizes; }
   /// Whether its calls have this size, and it did not leave them to another component.
   bool serves(std::size_t bytes) const {
@@ -146,7 +156,7 @@ class Measured {
     const bool was_far = timed_.contains(bytes) && best_visit(bytes) > far;
     const bool left = was_left(bytes), is_enough = second > k_alone || (second > far && was_far);
     if (second <= k_alone || !timed_.contains(bytes)) seconds = {second};  // after connections and plans
-    if (!left && is_enough) timed_[bytes].add(seconds);
+    if (!left && is_enough) timed_[bytes].add(seconds, middle_of(seconds));
     if (left || is_enough) {
       caller_.reset();
       return false;
@@ -166,8 +176,8 @@ class Measured {
     if (left) return;
     for (std::size_t i = 0; i < meetings.size(); ++i) rows[i] -= meetings[i];
     Timed& timed = timed_[bytes];
-    if (++timed.visits == 2) timed.rows.clear();  // cold ones
-    timed.add(rows);
+    if (++timed.visits == 2) timed.forget();  // cold ones
+    timed.add(rows, middle_of(rows));
   }
   /// s; infinite where it was not measured.
   double seconds(std::size_t bytes) const {
@@ -183,20 +193,30 @@ class Measured {
   }
   ConstantsRecord::Times times() const {
     ConstantsRecord::Times times{std::string(name(collective())), contender_.algorithm, {}, contender_.component};
-    for (const auto& [bytes, timed] : timed_)
-      if (const double seconds = middle_of(timed.rows); seconds > least()) times.seconds[bytes] = seconds;
+    for (const auto& [bytes, timed] : timed_) {
+      const double seconds = middle_of(timed.rows);
+      if (seconds <= least()) continue;
+      times.seconds[bytes] = seconds;
+      if (const auto error = standard_error_of(timed.middles)) times.errors[bytes] = *error / seconds;
+    }
     return times;
   }
 
  private:
   // The calls of one size.
   struct Timed {
-    std::vector<double> rows;  // s a call
+    std::vector<double> rows;     // s a call
+    std::vector<double> middles;  // of each visit
     double best_visit = std::numeric_limits<double>::infinity();
     int visits = 0;  // of several rows each
 
-    void add(const std::vector<double>& visit) {
+    void forget() {
+      rows.clear();
+      middles.clear();
+    }
+    void add(const std::vector<double>& visit, double middle) {
       std::ranges::copy(visit, std::back_inserter(rows));
+      middles.push_back(middle);
       best_visit = std::min(best_visit, median_of(visit));
     }
   };
@@ -209,7 +229,7 @@ class Measured {
   }
 
   bool was_left(std::size_t bytes) {
-    const bool left = !caller_->was_always(contender_.algorithm != k_previous);
+    const bool left = !caller_->was_always(!is_previous());
     if (left) left_.insert(bytes);
     return left;
   }
@@ -273,8 +293,7 @@ void visit(std::vector<Measured*> some, Meetings& meetings, std::size_t bytes, c
   for (Measured* one : some) one->end(bytes, alone);
 }
 
-// Of each size those whose time is within `times_fastest` of the fastest's.
-void measure_again(std::deque<Measured>& all, Meetings& meetings, const Part& part, double times_fastest,
+void measure_again(std::deque<Measured>& all, Meetings& meetings, const Part& part, const Field& field,
                    const Limit& limit) {
   for (int i = 0; i < k_collectives; ++i) {
     const auto collective = static_cast<Collective>(i);
@@ -282,7 +301,9 @@ void measure_again(std::deque<Measured>& all, Meetings& meetings, const Part& pa
       if (!limit.leaves_time()) return;
       std::vector<Measured*> here = serving(all, collective, bytes);
       const double fastest = fastest_of(here, bytes);
-      std::erase_if(here, [&](const Measured* one) { return one->best_visit(bytes) > times_fastest * fastest; });
+      std::erase_if(here, [&](const Measured* one) {
+        return one->best_visit(bytes) > (one->is_previous() ? field.previous : field.ours) * fastest;
+      });
       visit(here, meetings, bytes, part.further, fastest, limit);
     }
   }
@@ -304,10 +325,9 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
       if (one.serves(bytes))
         visit({&one}, meetings, bytes, part.first, fastest_of(serving(all, one.collective(), bytes), bytes), limit);
   };
-  constexpr double k_all = std::numeric_limits<double>::infinity();
   while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), k_small_calls);
   for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, k_small_calls, k_all, of_small);
-  for (int round = 0; round < k_rounds; ++round) measure_again(all, meetings, k_small_calls, k_near, of_small);
+  for (int round = 0; round < k_rounds; ++round) measure_again(all, meetings, k_small_calls, k_near_and_previous, of_small);
   for (Measured& one : all) measure_first(one, k_large_calls);
   while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();
@@ -316,7 +336,7 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   measure_again(all, meetings, k_large_calls, k_all, limit);
   for (Measured& one : all) measure_first(one, k_long_calls);
   for (int round = 0; round < k_rounds; ++round)
-    for (const Part& part : {k_large_calls, k_long_calls}) measure_again(all, meetings, part, k_near, limit);
+    for (const Part& part : {k_large_calls, k_long_calls}) measure_again(all, meetings, part, k_near_ones, limit);
   std::vector<ConstantsRecord::Times> found;
   for (const Measured& one : all) {
     ConstantsRecord::Times times = one.times();

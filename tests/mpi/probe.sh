@@ -25,6 +25,8 @@ for row in found["times"]:
     long = row["collective"] in ("allreduce", "bcast", "reduce")  # vectors: to 1 MiB
     sizes = 16 + 2 * long if row["algorithm"] == "fallback" else 8 + long  # its algorithm changes at powers of two
     assert len(row["seconds"]) in ([sizes] if every else range(1, sizes + 1)) and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
+    assert set(row["errors"]) <= set(row["seconds"]) and all(0 <= error < 10 for error in row["errors"].values()), row
+assert sum(len(row["errors"]) for row in found["times"]) > sum(len(row["seconds"]) for row in found["times"]) / 4, "times of few rows, though there is time: %s" % found["times"]
 of = lambda collective: {row["algorithm"] for row in found["times"] if row["collective"] == collective}
 assert sum("1048576" in row["seconds"] for row in found["times"]) > 3, "no calls of 1 MiB, though there is time"
 assert any(":" in name for name in of("alltoall") | of("allreduce") | of("bcast")), "no variant, though there is time: %s" % found["times"]

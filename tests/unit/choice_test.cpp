@@ -368,17 +368,17 @@ TEST(Choice, seconds_are_known_where_calls_were_measured) {
   const Algorithm* const swing = algorithm_named("swing");
   Request request{Collective::allreduce, 0, 64, true, true};
   Chooser plain(16, on_nodes(16, 4), {}, {});
-  EXPECT_EQ(plain.measured_seconds(swing, {}, request), std::nullopt);
-  EXPECT_EQ(plain.measured_seconds(nullptr, {}, request), std::nullopt);
+  EXPECT_FALSE(plain.measured(swing, {}, request));
+  EXPECT_FALSE(plain.measured(nullptr, {}, request));
   const double ours = plain.price(*swing, {}, request).seconds;
   const double previous = 1.5 * named(plain.candidates(request), "fallback").seconds;
   Chooser fitted(16, on_nodes(16, 4), {}, {}, {}, took("tuned", Collective::allreduce, previous, "swing"));
-  EXPECT_NEAR(fitted.measured_seconds(swing, {}, request).value(), ours, 0.1 * ours);
-  EXPECT_NEAR(fitted.measured_seconds(nullptr, {}, request).value(), previous, 0.1 * previous);
+  EXPECT_NEAR(fitted.measured(swing, {}, request).value().seconds, ours, 0.1 * ours);
+  EXPECT_NEAR(fitted.measured(nullptr, {}, request).value().seconds, previous, 0.1 * previous);
   request.fallback_allowed = false;
-  EXPECT_EQ(fitted.measured_seconds(nullptr, {}, request), std::nullopt);
+  EXPECT_FALSE(fitted.measured(nullptr, {}, request));
   request.commutative = false;
-  EXPECT_EQ(fitted.measured_seconds(swing, {}, request), std::nullopt) << "it may not serve the call";
+  EXPECT_FALSE(fitted.measured(swing, {}, request)) << "it may not serve the call";
 }
 
 TEST(Choice, a_collective_is_measured_with_the_component_that_serves_what_is_declined) {

@@ -131,9 +131,30 @@ TEST(Fits, times_of_what_is_not_known_lie_on_lines) {
       << "never faster than measured";
 }
 
+TEST(Fits, errors_are_of_the_sizes_around) {
+  const std::vector<MeasuredRow::Time> times = {{100, 1, 0.1}, {200, 2, 0.3}, {400, 8, 0.2}};
+  for (const auto& [bytes, error] : std::vector<std::pair<std::size_t, double>>{
+           {99, 1}, {100, 0.1}, {101, 0.3}, {200, 0.3}, {300, 0.3}, {400, 0.2}, {401, 1}})
+    EXPECT_EQ(error_between(times, bytes), error) << bytes;
+}
+
+TEST(Fits, errors_are_those_of_the_times_that_a_factor_is_from) {
+  std::vector<MeasuredRow> rows = {row_of(Collective::alltoall, "tra", 1, 1, 1)};
+  rows.front().times.front().error = 0.1;
+  rows.push_back(rows.front());
+  rows.back().values.set(OptionValues{{"radix", 3}});
+  rows.back().times.front().error = 0.2;
+  const Fits fits(Collective::alltoall, rows, plain_model);
+  const std::size_t bytes = rows.front().times.front().bytes;
+  EXPECT_EQ(fits.error(algorithm_named("tra"), {}, bytes), 0.1);
+  EXPECT_EQ(fits.error(algorithm_named("tra"), {{"radix", 3}}, bytes), 0.2);
+  EXPECT_EQ(fits.error(algorithm_named("tra"), {{"radix", 4}}, bytes), 0.1) << "priced by its algorithm's times";
+  EXPECT_EQ(fits.error(algorithm_named("linear"), {}, bytes), 1) << "priced by others' times";
+}
+
 TEST(Fits, times_of_previous_components_travel_with_their_names) {
   const MeasuredRows rows = measured_rows(
-      "constants latency_node=1e-06 times bcast/fallback:tuned/8/2e-06 bcast/fallback:/8/1 bcast/fallback:a b/8/1 from "
+      "constants latency_node=1e-06 times bcast/fallback:tuned/8/2e-06/1 bcast/fallback:/8/1/1 bcast/fallback:a b/8/1/1 from "
       "F");
   ASSERT_NE(rows, nullptr);
   ASSERT_EQ(rows->size(), 1u);
@@ -144,9 +165,9 @@ TEST(Fits, times_of_previous_components_travel_with_their_names) {
 
 TEST(Fits, times_of_variants_travel_with_their_options) {
   const MeasuredRows rows = measured_rows(
-      "constants latency_node=1e-06 times alltoall/tra:radix=3/8/2e-06 "
-      "allgather/two-level:leaders=1,intra-radix=4/8/3e-06"
-      " alltoall/tra:radius=3/8/1 alltoall/tra:radix=x/8/1 alltoall/tra/8/4e-06 alltoall/auto/8/1 from F");
+      "constants latency_node=1e-06 times alltoall/tra:radix=3/8/2e-06/1 "
+      "allgather/two-level:leaders=1,intra-radix=4/8/3e-06/1"
+      " alltoall/tra:radius=3/8/1/1 alltoall/tra:radix=x/8/1/1 alltoall/tra/8/4e-06/1 alltoall/auto/8/1/1 from F");
   ASSERT_NE(rows, nullptr);
   ASSERT_EQ(rows->size(), 3u);
   EXPECT_EQ((*rows)[0].algorithm, algorithm_named("tra"));
@@ -158,14 +179,14 @@ TEST(Fits, times_of_variants_travel_with_their_options) {
 
 TEST(Fits, times_travel_in_the_line_of_constants) {
   const std::string line =
-      "constants latency_node=1e-06 times alltoall/tra/8/1.5e-05/16384/0.002 alltoall/none/8/1 from /a/FILE";
+      "constants latency_node=1e-06 times alltoall/tra/8/1.5e-05/0.02/16384/0.002/1 alltoall/none/8/1/1 from /a/FILE";
   ASSERT_NE(measured_rows(line), nullptr);
   const std::vector<MeasuredRow>& rows = *measured_rows(line);
   EXPECT_EQ(measured_rows(line).get(), &rows) << "read once";
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].collective, Collective::alltoall);
   EXPECT_EQ(rows[0].algorithm, algorithm_named("tra"));
-  EXPECT_EQ(rows[0].times, (std::vector<MeasuredRow::Time>{{8, 1.5e-5}, {16384, 2e-3}}));
+  EXPECT_EQ(rows[0].times, (std::vector<MeasuredRow::Time>{{8, 1.5e-5, 0.02}, {16384, 2e-3}}));
   std::vector<SourcedConstant> sources;
   EXPECT_EQ(machine_with({}, line, {}, &sources).latency_node, 1e-6);
   EXPECT_EQ(sources.front().source, "measured, /a/FILE");

@@ -27,4 +27,10 @@ TEST(Middle, HalfOfFewerIsTheirMean) {
   EXPECT_EQ(middle_half_of({2, 4}), 3);
 }
 
+TEST(Middle, StandardErrorNeedsFourValues) {
+  EXPECT_FALSE(standard_error_of(std::vector<double>{1, 2, 3}));
+  EXPECT_NEAR(standard_error_of(std::vector<double>{1, 3, 1, 3}).value(), std::sqrt(4.0 / 3) / 2, 1e-12);
+  EXPECT_EQ(standard_error_of(std::vector<double>(9, 5.0)).value(), 0);
+}
+
 }  // namespace

@@ -659,6 +659,30 @@ TEST(Trials, of_measured_calls_with_a_root_short_ones_are_tried_briefly_and_the_
   EXPECT_EQ(trying(settings, measured, request), Trying::not_at_all);
 }
 
+// Of a bcast of 32 KiB that is not much longer than a meeting, ours and tuned's times with their standard errors.
+Trying trying_by(const MeasuredRow::Time& own, const MeasuredRow::Time& previous) {
+  Machine machine;
+  machine.latency_node = 10e-6;
+  machine.bandwidth_node = 1e9;
+  std::vector<MeasuredRow> rows;
+  rows.push_back({Collective::bcast, algorithm_named("binomial"), {own}});
+  rows.push_back({Collective::bcast, nullptr, {previous}, "tuned"});
+  Chooser measured(4, {}, machine, {}, {}, std::make_shared<const std::vector<MeasuredRow>>(std::move(rows)));
+  Request request{Collective::bcast, 0, own.bytes, true, true};
+  request.previous = "tuned";
+  return trying({}, measured, request);
+}
+
+TEST(Trials, of_measured_calls_with_a_root_none_is_where_ours_is_far_ahead_by_many_calls) {
+  constexpr std::size_t k_bytes = 32768;
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 160e-6, 0.02}), Trying::not_at_all);
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 100e-6, 0.02}), Trying::briefly) << "not far";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.3}, {k_bytes, 160e-6, 0.02}), Trying::briefly) << "perhaps not ahead";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 160e-6, 0.2}), Trying::briefly) << "perhaps not ahead";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6}, {k_bytes, 160e-6}), Trying::briefly) << "of a few calls";
+  EXPECT_EQ(trying_by({k_bytes, 160e-6, 0.02}, {k_bytes, 80e-6, 0.02}), Trying::briefly) << "far behind";
+}
+
 TEST_F(Guarded, a_later_communicator_of_the_kind_begins_with_what_was_measured) {
   const std::vector<std::pair<const char*, std::string>> settings = {{"latency_node", "5us"}, {"verbose", "1"}};
   Ranks first(k_ranks), second(k_ranks);
