@@ -5,6 +5,9 @@
 
 namespace colltopo {
 
+/// Places that may all send to each other at once.
+constexpr Rank k_most_flat = 16;
+
 /// As given, no larger than the ranks; 4 where nobody says.
 int radix_of(const Shape& shape, const AlgorithmOptions& options);
 Option radix_option_above_two(std::string_view about);

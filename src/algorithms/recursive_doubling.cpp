@@ -27,7 +27,6 @@ namespace colltopo {
 namespace {
 
 constexpr int k_doubling = 2;  // radix
-constexpr Rank k_few = 16;     // ranks that may all send whole vectors to each other
 
 // The partial result moves between places: `reduce` writes its right operand, so a turn's result is where the
 // contribution of its last rank was. Where it must be is worked out backwards from the last turn, which has to leave it
@@ -215,8 +214,10 @@ Algorithm recursive_multiplying_algorithm() {
           [](const Shape&, const AlgorithmOptions&) {
             return Properties{.in_place = true, .keeps_rank_order = true, .same_on_all_ranks = true};
           },
-      .variants = [](const Shape& shape,
-                     const AlgorithmOptions& given) { return radix_variants(shape, given, shape.ranks <= k_few); },
+      .variants =
+          [](const Shape& shape, const AlgorithmOptions& given) {
+            return radix_variants(shape, given, shape.ranks <= k_most_flat);
+          },
       .repeats = [](const Shape& shape, const AlgorithmOptions&) { return shape.ranks <= 2; },  // recursive doubling
   };
 }

@@ -10,6 +10,7 @@
 #include "algorithms/from_allgather.h"
 #include "algorithms/given_groups.h"
 #include "algorithms/properties.h"
+#include "algorithms/radices.h"
 #include "algorithms/table.h"
 
 namespace colltopo {
@@ -88,9 +89,6 @@ std::string description(const Shape& shape, const AlgorithmOptions& options) {
 Properties properties(const Shape& shape, const AlgorithmOptions& options) {
   return hands_out(shape.collective) ? Properties{.in_place = true} : properties_of_derived(shape, options);
 }
-
-// Groups that may all send to each other at once.
-constexpr Rank k_most_flat = 16;
 
 // Beside each one of radix 2 on a level that one step takes, for small sizes. Both have their radix among their values,
 // by which either can be asked for.

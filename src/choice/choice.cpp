@@ -422,8 +422,7 @@ std::optional<Chooser::Measured> Chooser::measured(const Algorithm* algorithm, c
     const Choice& found = price(*algorithm, options, request);
     if (!found.excluded.empty()) return std::nullopt;
     const std::lock_guard lock(state_->mutex);
-    return Measured{found.seconds,
-                    state_->fitted(request.collective).error(algorithm, found.options.values, bytes)};
+    return Measured{found.seconds, state_->fitted(request.collective).error(algorithm, found.options.values, bytes)};
   }
   const std::lock_guard lock(state_->mutex);
   const auto previous = state_->fallback(request, bytes, k_any_seconds);

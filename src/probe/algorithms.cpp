@@ -42,7 +42,7 @@ constexpr Field k_all{std::numeric_limits<double>::infinity(), std::numeric_limi
 constexpr Field k_near_ones{k_near, k_near};
 // With the one that calls are left to: how sure it is that it is behind says whether a job tries it.
 constexpr Field k_near_and_previous{k_near, k_far};
-constexpr double k_share_of_small = 0.5;   // of the time, at most
+constexpr double k_share_of_small = 0.5;  // of the time, at most
 
 // A communicator on which this algorithm serves its collective.
 class ServedBy {
@@ -327,7 +327,8 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   };
   while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), k_small_calls);
   for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, k_small_calls, k_all, of_small);
-  for (int round = 0; round < k_rounds; ++round) measure_again(all, meetings, k_small_calls, k_near_and_previous, of_small);
+  for (int round = 0; round < k_rounds; ++round)
+    measure_again(all, meetings, k_small_calls, k_near_and_previous, of_small);
   for (Measured& one : all) measure_first(one, k_large_calls);
   while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();

@@ -154,7 +154,8 @@ TEST(Fits, errors_are_those_of_the_times_that_a_factor_is_from) {
 
 TEST(Fits, times_of_previous_components_travel_with_their_names) {
   const MeasuredRows rows = measured_rows(
-      "constants latency_node=1e-06 times bcast/fallback:tuned/8/2e-06/1 bcast/fallback:/8/1/1 bcast/fallback:a b/8/1/1 from "
+      "constants latency_node=1e-06 times bcast/fallback:tuned/8/2e-06/1 bcast/fallback:/8/1/1 bcast/fallback:a "
+      "b/8/1/1 from "
       "F");
   ASSERT_NE(rows, nullptr);
   ASSERT_EQ(rows->size(), 1u);
