@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <deque>
 #include <iterator>
 #include <limits>
@@ -125,6 +126,7 @@ class Measured {
   Measured(const Contender& contender, const std::string& constants, const Counters* counters, Buffers& buffers,
            Meetings& meetings)
       : contender_(contender),
+        sizes_(contender.sizes.begin(), contender.sizes.end()),
         comm_(contender, constants),
         counters_(counters),
         buffers_(buffers),
@@ -132,11 +134,10 @@ class Measured {
 
   Collective collective() const { return contender_.collective; }
   bool is_previous() const { return contender_.algorithm == k_previous; }
-  const std::vector<std::size_t>& sizes() const { return contender_.sizes; }
+  const std::set<std::size_t>& sizes() const { return sizes_; }
+  void also(std::size_t bytes) { sizes_.insert(bytes); }
   /// Whether its calls have this size, and it did not leave them to another component.
-  bool serves(std::size_t bytes) const {
-    return std::ranges::binary_search(contender_.sizes, bytes) && !left_.contains(bytes);
-  }
+  bool serves(std::size_t bytes) const { return sizes_.contains(bytes) && !left_.contains(bytes); }
   /// Before each visit; false where it has no more part in this one. `fastest`: s, that the best one is known to take.
   /// Whoever was far from it, and still is in the first two calls, has no more of them: at first any may be, as
   /// connections are cold for tens of calls.
@@ -238,6 +239,7 @@ class Measured {
   double least() const { return rooted(collective()) ? k_least_share * meetings_.median() : 0; }
 
   const Contender& contender_;
+  std::set<std::size_t> sizes_;  // bytes
   ServedBy comm_;
   const Counters* counters_;
   Buffers& buffers_;
@@ -309,6 +311,30 @@ void measure_again(std::deque<Measured>& all, Meetings& meetings, const Part& pa
   }
 }
 
+void measure_first(Measured& one, std::deque<Measured>& all, Meetings& meetings, const Part& part, std::size_t bytes,
+                   const Limit& limit) {
+  const std::vector<Measured*> here = serving(all, one.collective(), bytes);
+  visit({&one}, meetings, bytes, part.first, fastest_of(here, bytes), limit);
+}
+
+// Whoever was near the fastest is measured at the next size too, whatever the model says of it there.
+void follow(std::deque<Measured>& all, Meetings& meetings, const Part& part, const Limit& limit) {
+  for (int i = 0; i < k_collectives; ++i) {
+    const auto collective = static_cast<Collective>(i);
+    const std::vector<std::size_t> sizes = sizes_of(collective);
+    for (std::size_t at = part.begin; at < std::min(part.end, sizes.size()); ++at) {
+      const std::size_t before = sizes[at - 1], bytes = sizes[at];
+      const double fastest = fastest_of(serving(all, collective, before), before);
+      for (Measured* const one : serving(all, collective, before)) {
+        const bool is_near = std::isfinite(fastest) && one->best_visit(before) <= k_near * fastest;
+        if (!is_near || one->sizes().contains(bytes) || !limit.leaves_time()) continue;
+        one->also(bytes);
+        measure_first(*one, all, meetings, part, bytes, limit);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
@@ -320,22 +346,23 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   const auto begin_next = [&]() -> Measured& {
     return all.emplace_back(contenders[all.size()], constants, counters, buffers, meetings);
   };
-  const auto measure_first = [&](Measured& one, const Part& part) {
+  const auto measure_all = [&](Measured& one, const Part& part) {
     for (const std::size_t bytes : sizes_in(part, one.collective(), sizes_of(one.collective())))
-      if (one.serves(bytes))
-        visit({&one}, meetings, bytes, part.first, fastest_of(serving(all, one.collective(), bytes), bytes), limit);
+      if (one.serves(bytes)) measure_first(one, all, meetings, part, bytes, limit);
   };
-  while (all.size() < contenders.size() && of_small.leaves_time()) measure_first(begin_next(), k_small_calls);
+  while (all.size() < contenders.size() && of_small.leaves_time()) measure_all(begin_next(), k_small_calls);
   for (int round = 0; round < k_full_rounds; ++round) measure_again(all, meetings, k_small_calls, k_all, of_small);
   for (int round = 0; round < k_rounds; ++round)
     measure_again(all, meetings, k_small_calls, k_near_and_previous, of_small);
-  for (Measured& one : all) measure_first(one, k_large_calls);
+  for (Measured& one : all) measure_all(one, k_large_calls);
   while (all.size() < contenders.size() && limit.leaves_time()) {
     Measured& one = begin_next();
-    for (const Part& part : {k_small_calls, k_large_calls}) measure_first(one, part);
+    for (const Part& part : {k_small_calls, k_large_calls}) measure_all(one, part);
   }
+  follow(all, meetings, k_large_calls, limit);
   measure_again(all, meetings, k_large_calls, k_all, limit);
-  for (Measured& one : all) measure_first(one, k_long_calls);
+  for (Measured& one : all) measure_all(one, k_long_calls);
+  follow(all, meetings, k_long_calls, limit);
   for (int round = 0; round < k_rounds; ++round)
     for (const Part& part : {k_large_calls, k_long_calls}) measure_again(all, meetings, part, k_near_ones, limit);
   std::vector<ConstantsRecord::Times> found;

@@ -29,6 +29,8 @@ for row in found["times"]:
 assert sum(len(row["errors"]) for row in found["times"]) > sum(len(row["seconds"]) for row in found["times"]) / 4, "times of few rows, though there is time: %s" % found["times"]
 of = lambda collective: {row["algorithm"] for row in found["times"] if row["collective"] == collective}
 assert sum("1048576" in row["seconds"] for row in found["times"]) > 3, "no calls of 1 MiB, though there is time"
+vectors = [(row["seconds"]["262144"], "1048576" in row["seconds"]) for name in ("allreduce", "bcast", "reduce") for row in found["times"] if row["collective"] == name and "262144" in row["seconds"]]
+assert min(vectors)[1], "the fastest of 256 KiB is not measured at 1 MiB: %s" % found["times"]
 assert any(":" in name for name in of("alltoall") | of("allreduce") | of("bcast")), "no variant, though there is time: %s" % found["times"]
 assert len(of("allreduce")) > 5, "no more than the four likeliest and the fallback, though there is time: %s" % of("allreduce")
 ' || fail "not what is expected of one host: $output"
