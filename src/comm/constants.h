@@ -34,7 +34,7 @@ struct ConstantsRecord {
     std::string collective, algorithm;  // "alltoall", "tra" or "tra:radix=4"; "fallback": what calls are left to
     std::map<std::size_t, double> seconds;
     std::string component = {};  // of Open MPI's, that is: "tuned"
-    /// Standard errors of those, as parts of them, by bytes; not of sizes with too few rows of calls for that.
+    /// Standard errors of those, as parts of them, by bytes; not of sizes that had too few turns for that.
     std::map<std::size_t, double> errors = {};
   };
   std::vector<std::string> hosts;  // without domains, sorted

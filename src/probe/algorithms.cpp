@@ -34,6 +34,7 @@ constexpr std::size_t k_enough_blocks = 5;
 // Of those near the fastest. Small calls vary most and come first: a connection that carried large ones is another.
 constexpr int k_full_rounds = 2, k_rounds = 24;
 constexpr double k_near = 1.5, k_far = 3;  // times the fastest
+constexpr double k_share_of_small = 0.5;   // of the time, at most
 
 // Times the fastest, beyond which who is measured has no further turns.
 struct Field {
@@ -43,7 +44,6 @@ constexpr Field k_all{std::numeric_limits<double>::infinity(), std::numeric_limi
 constexpr Field k_near_ones{k_near, k_near};
 // With the one that calls are left to: how sure it is that it is behind says whether a job tries it.
 constexpr Field k_near_and_previous{k_near, k_far};
-constexpr double k_share_of_small = 0.5;  // of the time, at most
 
 // A communicator on which this algorithm serves its collective.
 class ServedBy {
