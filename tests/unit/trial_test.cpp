@@ -680,6 +680,7 @@ TEST(Trials, of_measured_calls_with_a_root_none_is_where_ours_is_far_ahead_by_ma
   EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.3}, {k_bytes, 160e-6, 0.02}), Trying::briefly) << "perhaps not ahead";
   EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 160e-6, 0.2}), Trying::briefly) << "perhaps not ahead";
   EXPECT_EQ(trying_by({k_bytes, 80e-6}, {k_bytes, 160e-6}), Trying::briefly) << "of a few calls";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6}, {k_bytes, 800e-6, 0.02}), Trying::briefly) << "however far ahead";
   EXPECT_EQ(trying_by({k_bytes, 160e-6, 0.02}, {k_bytes, 80e-6, 0.02}), Trying::briefly) << "far behind";
 }
 
