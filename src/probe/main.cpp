@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
@@ -16,6 +18,7 @@
 #include "probe/candidates.h"
 #include "probe/counters.h"
 #include "probe/measure.h"
+#include "probe/measured.h"
 #include "probe/steady_heap.h"
 #include "shell.h"
 
@@ -28,6 +31,28 @@ constexpr double k_least_for_algorithms = 0.3;  // of the seconds, where the con
 std::string constant_text(const std::string& name, double value) {
   return name.starts_with("bandwidth") ? fmt::format("{:.3g} GB/s", value * 1e-9)
                                        : fmt::format("{:.3g} us", value * 1e6);
+}
+
+// Of the times near the fastest: how many, and how many of them have an error that is known.
+struct Sureness {
+  std::size_t near = 0, known = 0;
+};
+
+Sureness sureness(const ConstantsRecord& record) {
+  std::map<std::pair<std::string, std::size_t>, double> fastest;  // by collective and bytes
+  for (const ConstantsRecord::Times& one : record.times)
+    for (const auto& [bytes, seconds] : one.seconds) {
+      double& least = fastest.try_emplace({one.collective, bytes}, seconds).first->second;
+      least = std::min(least, seconds);
+    }
+  Sureness found;
+  for (const ConstantsRecord::Times& one : record.times)
+    for (const auto& [bytes, seconds] : one.seconds) {
+      if (seconds > probe::k_near_fastest * fastest.at({one.collective, bytes})) continue;
+      ++found.near;
+      found.known += one.errors.contains(bytes) ? 1 : 0;
+    }
+  return found;
 }
 
 void print(const ConstantsRecord& record, const std::string& why_no_times, const std::string& path, bool json) {
@@ -54,6 +79,10 @@ void print(const ConstantsRecord& record, const std::string& why_no_times, const
       std::cout << fmt::format("{:>8} B {:>10.4g} us", bytes, seconds * 1e6);
     std::cout << '\n';
   }
+  if (const Sureness sure = sureness(record); 2 * sure.known < sure.near)
+    std::cout << fmt::format(
+        "{} of {} times near the fastest are of fewer than four turns: more --seconds make choices surer\n",
+        sure.near - sure.known, sure.near);
   if (!why_no_times.empty()) std::cout << "no algorithm was measured: " << why_no_times << '\n';
   std::cout << "written to " << path << "; found by itself unless coll_topo_constants says otherwise\n";
 }
@@ -120,10 +149,12 @@ void measure_algorithms(const probe::Places& places, double end, ConstantsRecord
     all.push_back({*collective_named(collective), algorithm, component == "-" ? "" : component, {}});
     for (std::size_t bytes = 0; words >> bytes;) all.back().sizes.push_back(bytes);
   }
-  record.times = probe::measure(all, constants, end - MPI_Wtime(), counters ? &*counters : nullptr);
+  const double seconds = end - MPI_Wtime();
+  record.times = probe::measure(all, constants, seconds, counters ? &*counters : nullptr);
   record.places = places_of(places.node_of);
   if (record.times.empty() && why.empty() && !all.empty())
-    why = "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
+    why = seconds <= 0 ? "the constants took all the time; expected more --seconds"
+                       : "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
 }
 
 int run(std::string path, double seconds, bool json) {
