@@ -178,6 +178,23 @@ std::vector<Rank> sampled_ranks(const Groups& nodes, Rank rank) {
   return {rank, nodes.member(node, nodes.position_of(rank) < size / 2 ? size - 1 : 0)};
 }
 
+// Every block for another node has to leave this one. Ranks that a sample misses may send more than those that it has:
+// of node-pairs with as many nodes as ranks on each the first rank has no partner.
+void raise_to_what_must_leave(Profile& profile, const Shape& shape, Rank ranks_of_node) {
+  if (shape.collective != Collective::alltoall) return;
+  constexpr double k_rounding = 1e-9;
+  double sent = 0, with_messages = 0;
+  for (const auto& [step, times] : profile.steps) {
+    sent += times * step.shards_network;
+    with_messages += step.messages_node + step.messages_network > 0 ? times : 0;
+  }
+  if (sent == 0) return;
+  sent *= 1 + profile.elsewhere / with_messages;
+  const double must = static_cast<double>(ranks_of_node) * (shape.ranks - ranks_of_node);
+  if (sent >= must * (1 - k_rounding)) return;
+  for (auto& [step, times] : profile.steps) step.shards_network *= must / sent;
+}
+
 }  // namespace
 
 Terrain::Terrain(Placement placed) : placement(std::move(placed)), nodes(grouped(placement.node_of)) {}
@@ -214,7 +231,9 @@ Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
     for (const Rank rank : sample) programs.push_back(program_of(rank));
     reader.read(programs, static_cast<double>(nodes.size(nodes.group_of(seed))) / static_cast<double>(sample.size()));
   }
-  return reader.profile(steps);
+  Profile profile = reader.profile(steps);
+  raise_to_what_must_leave(profile, shape, nodes.size(nodes.group_of(shape.root)));
+  return profile;
 }
 
 // The executor posts a step's receives before its sends and has machine.window messages under way: further ones wait

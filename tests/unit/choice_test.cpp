@@ -176,6 +176,19 @@ TEST(Choice, pairwise_takes_a_latency_for_every_round) {
   EXPECT_LT(named(all, "linear").seconds, 63 * machine.latency_network);
 }
 
+// Of node-pairs with as many nodes as ranks on each the first rank of all, which is looked at, has no partner.
+TEST(Choice, what_must_leave_a_node_takes_its_link_that_long) {
+  const Machine machine;
+  for (const auto& [ranks, per_node] : {std::pair{256, 16}, std::pair{1024, 32}}) {
+    Chooser chooser(ranks, on_nodes(ranks, per_node), machine, {});
+    const auto all = chooser.candidates({Collective::alltoall, 0, 256, true, true});
+    const double link = 256.0 * per_node * (ranks - per_node) / machine.bandwidth_network;
+    EXPECT_GE(named(all, "node-pairs").seconds, link);
+    EXPECT_GE(named(all, "tra2").seconds, link);
+    EXPECT_GE(named(all, "linear").seconds, link);
+  }
+}
+
 // The root of a chain is done after one step, the call is not.
 TEST(Choice, a_chain_of_ranks_costs_its_length) {
   const Machine machine;
