@@ -149,12 +149,11 @@ void measure_algorithms(const probe::Places& places, double end, ConstantsRecord
     all.push_back({*collective_named(collective), algorithm, component == "-" ? "" : component, {}});
     for (std::size_t bytes = 0; words >> bytes;) all.back().sizes.push_back(bytes);
   }
-  const double seconds = end - MPI_Wtime();
-  record.times = probe::measure(all, constants, seconds, counters ? &*counters : nullptr);
+  record.times = probe::measure(all, constants, end - MPI_Wtime(), counters ? &*counters : nullptr);
   record.places = places_of(places.node_of);
   if (record.times.empty() && why.empty() && !all.empty())
-    why = seconds <= 0 ? "the constants took all the time; expected more --seconds"
-                       : "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
+    why = MPI_Wtime() >= end ? "no time was left for them; expected more --seconds"
+                             : "coll/topo served none of the calls; --mca coll_topo_verbose 1 says why";
 }
 
 int run(std::string path, double seconds, bool json) {
