@@ -1,6 +1,7 @@
 #include "choice/profile.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "colltopo/node_network.h"
 
@@ -169,12 +170,25 @@ class Reader {
   std::vector<StepWork> steps_, own_;  // [step]
 };
 
-// A rank and another one of its node, the one that is farthest in number; among very many, where a program takes
-// milliseconds and its end at a node little, the rank alone.
+// Programs, times the ranks of the communicator, that are made in 0.1 s. Whole nodes are read as long as they are no
+// more: what leaves a node is the sum of all of its ranks, and in an algorithm of few pairs or a chain one of them says
+// nothing about the next.
+constexpr std::int64_t k_programs = 1 << 14;
+
+std::vector<Rank> ranks_of(const Groups& nodes, Rank node) {
+  std::vector<Rank> all(static_cast<std::size_t>(nodes.size(node)));
+  Rank position = 0;
+  for (Rank& rank : all) rank = nodes.member(node, position++);
+  return all;
+}
+
+// All of its node; beyond, the rank and the one of its node that is farthest in number; among very many, where a
+// program takes milliseconds and its end at a node little, the rank alone.
 std::vector<Rank> sampled_ranks(const Groups& nodes, Rank rank) {
-  constexpr Rank k_many = 2048;
+  constexpr Rank k_two = 2048;
   const Rank node = nodes.group_of(rank), size = nodes.size(node);
-  if (size == 1 || nodes.ranks() > k_many) return {rank};
+  if (std::int64_t{size} * nodes.ranks() <= k_programs) return ranks_of(nodes, node);
+  if (nodes.ranks() > k_two) return {rank};
   return {rank, nodes.member(node, nodes.position_of(rank) < size / 2 ? size - 1 : 0)};
 }
 
@@ -209,27 +223,33 @@ std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain) {
 
 Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
                    const std::function<Program(Rank)>& program_of) {
+  constexpr Step k_none = 0;  // are elsewhere
   const Groups& nodes = *terrain.nodes;
-  if (terrain.placement.network != nullptr) {
-    Reader reader(shape, terrain);
+  Reader reader(shape, terrain);
+  const auto read = [&](const std::vector<Rank>& ranks, double ranks_per_program) {
     std::vector<Program> programs;
-    programs.reserve(static_cast<std::size_t>(shape.ranks));
-    for (Rank rank = 0; rank < shape.ranks; ++rank) programs.push_back(program_of(rank));
-    reader.read(programs, 1);
-    return reader.profile(0);  // there are no others
+    programs.reserve(ranks.size());
+    for (const Rank rank : ranks) programs.push_back(program_of(rank));
+    reader.read(programs, ranks_per_program);
+  };
+  if (terrain.placement.network != nullptr) {
+    std::vector<Rank> all(static_cast<std::size_t>(shape.ranks));
+    std::iota(all.begin(), all.end(), 0);
+    read(all, 1);
+    return reader.profile(k_none);
+  }
+  if (std::int64_t{shape.ranks} * shape.ranks <= k_programs) {
+    for (Rank node = 0; node < nodes.groups(); ++node) read(ranks_of(nodes, node), 1);
+    return reader.profile(k_none);
   }
   std::vector<Rank> seeds = {shape.root};
   if (rooted(shape.collective)) {
     const Rank far = (shape.root + shape.ranks / 2) % shape.ranks;
     if (nodes.group_of(far) != nodes.group_of(shape.root)) seeds.push_back(far);
   }
-  Reader reader(shape, terrain);
   for (const Rank seed : seeds) {
     const std::vector<Rank> sample = sampled_ranks(nodes, seed);
-    std::vector<Program> programs;
-    programs.reserve(sample.size());
-    for (const Rank rank : sample) programs.push_back(program_of(rank));
-    reader.read(programs, static_cast<double>(nodes.size(nodes.group_of(seed))) / static_cast<double>(sample.size()));
+    read(sample, static_cast<double>(nodes.size(nodes.group_of(seed))) / static_cast<double>(sample.size()));
   }
   Profile profile = reader.profile(steps);
   raise_to_what_must_leave(profile, shape, nodes.size(nodes.group_of(shape.root)));

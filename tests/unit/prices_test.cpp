@@ -13,16 +13,19 @@ namespace colltopo::prepare {
 namespace {
 
 struct Prices {
-  double sampled = 0, by_link = 0, whole = 0;
+  double sampled = 0, by_link = 0;
+  double whole = 0;  // with one rank on a host only, as Priced takes it
 };
 
-/// Of all variants of all rows that do the collective, on one rank per host.
+/// Of all variants of all rows that do the collective.
 std::vector<std::pair<std::string, Prices>> prices_on(const Topology& network, Collective collective, std::size_t bytes,
-                                                      Machine machine) {
-  std::vector<int> node_of(static_cast<std::size_t>(network.hosts()));
-  std::iota(node_of.begin(), node_of.end(), 0);
+                                                      Machine machine, Rank ranks_per_host = 1) {
+  const Rank ranks = network.hosts() * ranks_per_host;
+  std::vector<NodeId> hosts(static_cast<std::size_t>(network.hosts()));
+  std::iota(hosts.begin(), hosts.end(), 0);
+  std::vector<int> node_of(static_cast<std::size_t>(ranks));
+  for (Rank rank = 0; rank < ranks; ++rank) node_of[static_cast<std::size_t>(rank)] = rank / ranks_per_host;
   const Terrain terrain(Placement{node_of, network.sides()});
-  const std::vector<NodeId> hosts(node_of.begin(), node_of.end());
   const Terrain known(Placement{node_of, network.sides(), std::make_shared<const NodeNetwork>(network, hosts)});
   AlgorithmOptions given;
   given.groups = terrain.nodes;
@@ -30,13 +33,15 @@ std::vector<std::pair<std::string, Prices>> prices_on(const Topology& network, C
   std::vector<std::pair<std::string, Prices>> all;
   for (const Algorithm& algorithm : algorithms()) {
     if (!serves(algorithm, collective)) continue;
-    for (Variant& variant : variants_of(algorithm, collective, given, network.hosts())) {
+    for (Variant& variant : variants_of(algorithm, collective, given, ranks)) {
       if (!variant.refusal.empty()) continue;
       Variant again = variant;
-      const Schedule schedule = generate(algorithm, {collective, network.hosts(), 1, 0}, variant.options);
-      all.push_back({variant.name,
-                     {variant.seconds(terrain, machine, bytes), again.seconds(known, machine, bytes),
-                      Priced(schedule, network, node_of, machine, Cut::whole).seconds(static_cast<double>(bytes))}});
+      Prices prices{variant.seconds(terrain, machine, bytes), again.seconds(known, machine, bytes), {}};
+      if (ranks_per_host == 1) {
+        const Schedule schedule = generate(algorithm, {collective, ranks, 1, 0}, variant.options);
+        prices.whole = Priced(schedule, network, node_of, machine, Cut::whole).seconds(static_cast<double>(bytes));
+      }
+      all.push_back({variant.name, prices});
     }
   }
   return all;
@@ -57,6 +62,23 @@ TEST(Prices, of_ranks_that_are_alike_are_near_those_of_all_programs) {
           // Swing, bucket, rings in the order of the sides: their load is the same on every node's links.
           if (!name.starts_with("swing") && !name.starts_with("bucket") && !name.starts_with("mirrored")) continue;
           EXPECT_NEAR(price.sampled, price.whole, k_near * price.whole)
+              << name << " " << colltopo::name(collective) << " of " << bytes << " bytes on " << spec;
+        }
+      }
+    }
+  }
+}
+
+// What leaves a node is what all of its ranks send, also where they do not do alike: of node-pairs one rank of two
+// nodes has all that goes between them, and of a chain the last.
+TEST(Prices, of_nodes_on_a_switch_are_those_of_all_programs) {
+  for (const auto& [spec, ranks_per_host] : {std::pair{"switch:2", 8}, std::pair{"switch:3", 16}}) {
+    const Topology network = topology_of(spec);
+    for (const Collective collective : {Collective::alltoall, Collective::allreduce, Collective::allgather,
+                                        Collective::reduce_scatter, Collective::bcast, Collective::reduce}) {
+      for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{1} << 20}) {
+        for (const auto& [name, price] : prices_on(network, collective, bytes, machine_of(network), ranks_per_host)) {
+          EXPECT_NEAR(price.sampled, price.by_link, 1e-9 * price.by_link)
               << name << " " << colltopo::name(collective) << " of " << bytes << " bytes on " << spec;
         }
       }
