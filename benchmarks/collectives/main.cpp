@@ -140,7 +140,7 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
   }
 
   for (std::size_t i = 0; i < rows.size(); ++i)
-    for (long call = 0; call < options.settle && rows[i].contender->server() == Server::either; ++call) calls[i]();
+    if (rows[i].contender->server() == Server::either) settle(calls[i], options.settle, job.control);
 
   const ServedSince all(counters);
   const std::vector<unsigned long long> before = made;

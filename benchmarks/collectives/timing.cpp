@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "probe/meet.h"
+#include "probe/run_order.h"
 
 namespace colltopo::bench {
 
@@ -17,7 +18,8 @@ constexpr long k_blocks_most = 200;
 constexpr long k_blocks_least = 11;
 constexpr long k_calls_in_a_row = 5, k_blocks_of_many = 400;  // where the number of calls is given
 
-double block_s(const std::function<void()>& call, long calls, double pause_s, MPI_Comm control) {
+double block_s(const std::function<void()>& call, long calls, double pause_s, RunOrder& order, MPI_Comm control) {
+  order.shuffle();
   meet(control);
   // Who leaves the barrier first would fill the queues before which the others' last messages of it wait.
   if (pause_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
@@ -37,10 +39,11 @@ Pace pace_of_calls(long calls) {
 }
 
 // Decided from a maximum over ranks.
-Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort, MPI_Comm control) {
+Pace pace_for(std::span<const std::function<void()>> calls, const Effort& effort, RunOrder& order, MPI_Comm control) {
   if (effort.calls > 0) return pace_of_calls(effort.calls);
   double call_s = 0;
-  for (const auto& call : calls) call_s = std::max(call_s, slowest(block_s(call, 5, effort.pause_s, control), control));
+  for (const auto& call : calls)
+    call_s = std::max(call_s, slowest(block_s(call, k_calls_in_a_row, effort.pause_s, order, control), control));
   call_s = std::max(call_s, 1e-9);
   Pace pace;
   pace.calls = std::clamp(std::lround(k_block_s / call_s), 1L, k_block_calls);
@@ -87,19 +90,27 @@ Quantiles quantiles(std::vector<double> samples) {
   return {at(0.1), at(0.5), at(0.9)};
 }
 
+void settle(const std::function<void()>& call, long calls, MPI_Comm control) {
+  RunOrder order(control);
+  constexpr double k_no_pause = 0;
+  for (; calls > 0; calls -= k_calls_in_a_row)
+    block_s(call, std::min(calls, k_calls_in_a_row), k_no_pause, order, control);
+}
+
 Measured measure(std::span<const std::function<void()>> contending, const Effort& effort, MPI_Comm control) {
+  RunOrder order(control);
   const auto contenders = contending.size();
   std::vector<std::function<void()>> calls(contending.begin(), contending.end());
   if (effort.together) calls = before_barriers(contending, control);
   for (const auto& call : calls)
     for (long i = 0; i < effort.warmup; ++i) call();
-  const Pace pace = pace_for(calls, effort, control);
+  const Pace pace = pace_for(calls, effort, order, control);
 
   std::vector<std::vector<double>> block_times(calls.size());
   for (long block = 0; block < pace.blocks; ++block)
     for (std::size_t turn = 0; turn < calls.size(); ++turn) {
       const std::size_t who = block % 2 == 0 ? turn : calls.size() - 1 - turn;
-      block_times[who].push_back(block_s(calls[who], pace.calls, effort.pause_s, control) * 1e6);
+      block_times[who].push_back(block_s(calls[who], pace.calls, effort.pause_s, order, control) * 1e6);
     }
   for (auto& times : block_times)
     MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE, MPI_MAX, control);

@@ -1,6 +1,6 @@
 // Times of collectives. One sample is a block of calls between two looks at the clock; a call costs what it costs the
 // slowest rank. Contenders alternate block by block (A B, B A, A B ...), so that drift of a shared machine falls on
-// both.
+// both. Where ranks share processors they begin every block in another order.
 #pragma once
 
 #include <mpi.h>
@@ -48,6 +48,9 @@ struct Measured {
 
 /// The seconds of the rank that has most. Collective.
 double slowest(double seconds, MPI_Comm control);
+
+/// Collective: `calls` of them as in blocks, for what chooses.
+void settle(const std::function<void()>& call, long calls, MPI_Comm control);
 
 /// Runs every call in turn; `control` is a communicator of the same ranks that none of them uses. Together no call
 /// takes less than 5% of what it takes with the barrier. Collective.

@@ -1,7 +1,6 @@
 #include "choice/profile.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "colltopo/node_network.h"
 
@@ -66,21 +65,30 @@ void take_larger(StepWork& all, const StepWork& one) {
     larger(field);
 }
 
+/// A rank that is looked at, and how many of its node it stands for.
+struct Sample {
+  Rank rank;
+  double ranks;
+};
+
 // Collects what the sampled ranks of one node after the other do.
 class Reader {
  public:
   Reader(const Shape& shape, const Terrain& terrain)
       : terrain_(terrain), chunk_(1.0 / shape.chunks), out_(terrain.placement), in_(terrain.placement) {}
 
-  void read(const std::vector<Program>& programs, double ranks_per_program) {
+  void read(const std::vector<Sample>& sample, const std::function<Program(Rank)>& program_of) {
+    std::vector<Program> programs;
+    programs.reserve(sample.size());
+    for (const Sample& one : sample) programs.push_back(program_of(one.rank));
     Step last = 0;
     for (const Program& program : programs) last = std::max(last, program.last_step());
     if (steps_.size() <= static_cast<std::size_t>(last)) steps_.resize(static_cast<std::size_t>(last) + 1);
     out_.links.clear(last);
     in_.links.clear(last);
-    for (const Program& program : programs) {
+    for (std::size_t i = 0; i < sample.size(); ++i) {
       own_.assign(static_cast<std::size_t>(last) + 1, {});
-      read(program, ranks_per_program);
+      read(programs[i], sample[i].ranks);
       for (std::size_t step = 0; step < own_.size(); ++step) take_larger(steps_[step], own_[step]);
     }
     for (Step step = 0; step <= last; ++step) {
@@ -117,7 +125,7 @@ class Reader {
     std::vector<OneWay> mine;  // [step]
   };
 
-  void add(Direction& direction, const Op& op, double shards, double ranks_per_program, int from, int to) {
+  void add(Direction& direction, const Op& op, double shards, double ranks, int from, int to) {
     OneWay& way = direction.mine[static_cast<std::size_t>(op.step)];
     if (from == to) {
       way.messages_node += 1;
@@ -126,10 +134,10 @@ class Reader {
     }
     way.messages_network += 1;
     double& hops = own_[static_cast<std::size_t>(op.step)].hops;
-    hops = std::max(hops, direction.links.add(op.step, ranks_per_program * shards, from, to));
+    hops = std::max(hops, direction.links.add(op.step, ranks * shards, from, to));
   }
 
-  void read(const Program& program, double ranks_per_program) {
+  void read(const Program& program, double ranks) {
     const int here = node(program.rank());
     for (Direction* const direction : {&out_, &in_}) direction->mine.assign(own_.size(), {});
     for (std::size_t i = 0; i < program.size(); ++i) {
@@ -147,9 +155,9 @@ class Reader {
       }
       if (runs.size() > 1) mine.shards_packed += shards;
       if (op.action == Action::send) {
-        add(out_, op, shards, ranks_per_program, here, node(op.peer));
+        add(out_, op, shards, ranks, here, node(op.peer));
       } else {
-        add(in_, op, shards, ranks_per_program, node(op.peer), here);
+        add(in_, op, shards, ranks, node(op.peer), here);
         mine.received += 1;
         mine.shards_received += shards;
       }
@@ -170,26 +178,41 @@ class Reader {
   std::vector<StepWork> steps_, own_;  // [step]
 };
 
-// Programs, times the ranks of the communicator, that are made in 0.1 s. Whole nodes are read as long as they are no
-// more: what leaves a node is the sum of all of its ranks, and in an algorithm of few pairs or a chain one of them says
-// nothing about the next.
-constexpr std::int64_t k_programs = 1 << 14;
+// Programs, times the ranks of the communicator, that are made in 10 ms. Whole nodes are read as long as they are no
+// more: what leaves a node is the sum of all of its ranks, and in an algorithm of few pairs one of them says nothing
+// about the next.
+constexpr std::int64_t k_programs = 1 << 11;
 
-std::vector<Rank> ranks_of(const Groups& nodes, Rank node) {
-  std::vector<Rank> all(static_cast<std::size_t>(nodes.size(node)));
+std::vector<Sample> all_of(const Groups& nodes, Rank node) {
+  std::vector<Sample> all(static_cast<std::size_t>(nodes.size(node)));
   Rank position = 0;
-  for (Rank& rank : all) rank = nodes.member(node, position++);
+  for (Sample& one : all) one = {nodes.member(node, position++), 1};
   return all;
 }
 
-// All of its node; beyond, the rank and the one of its node that is farthest in number; among very many, where a
-// program takes milliseconds and its end at a node little, the rank alone.
-std::vector<Rank> sampled_ranks(const Groups& nodes, Rank rank) {
-  constexpr Rank k_two = 2048;
+// All of the rank's node. Of more it, the first and the last, which in chains and trees have what goes to other nodes,
+// and one that stands for all others. Among very many, where a program takes milliseconds, the rank alone; with a root,
+// to which some are near, it and another one.
+std::vector<Sample> sample_of(const Groups& nodes, Rank rank, bool is_rooted) {
+  constexpr Rank k_few = 2048;
   const Rank node = nodes.group_of(rank), size = nodes.size(node);
-  if (std::int64_t{size} * nodes.ranks() <= k_programs) return ranks_of(nodes, node);
-  if (nodes.ranks() > k_two) return {rank};
-  return {rank, nodes.member(node, nodes.position_of(rank) < size / 2 ? size - 1 : 0)};
+  if (std::int64_t{size} * nodes.ranks() <= k_programs) return all_of(nodes, node);
+  const bool is_many = nodes.ranks() > k_few;
+  if (is_many && !is_rooted) return {{rank, static_cast<double>(size)}};
+  std::vector<Sample> sample = {{rank, 1}};
+  const auto add = [&](Rank position, double ranks) {
+    const Rank other = nodes.member(node, position);
+    const bool is_new = std::ranges::find(sample, other, &Sample::rank) == sample.end();
+    if (is_new) sample.push_back({other, ranks});
+    return is_new;
+  };
+  if (!is_many) {
+    add(0, 1);
+    add(size - 1, 1);
+  }
+  const double others = static_cast<double>(size) - static_cast<double>(sample.size());
+  for (Rank position = size / 2; others > 0 && !add(position, others);) position = (position + 1) % size;
+  return sample;
 }
 
 // Every block for another node has to leave this one. Ranks that a sample misses may send more than those that it has:
@@ -226,31 +249,22 @@ Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
   constexpr Step k_none = 0;  // are elsewhere
   const Groups& nodes = *terrain.nodes;
   Reader reader(shape, terrain);
-  const auto read = [&](const std::vector<Rank>& ranks, double ranks_per_program) {
-    std::vector<Program> programs;
-    programs.reserve(ranks.size());
-    for (const Rank rank : ranks) programs.push_back(program_of(rank));
-    reader.read(programs, ranks_per_program);
-  };
   if (terrain.placement.network != nullptr) {
-    std::vector<Rank> all(static_cast<std::size_t>(shape.ranks));
-    std::iota(all.begin(), all.end(), 0);
-    read(all, 1);
+    std::vector<Sample> all(static_cast<std::size_t>(shape.ranks), {0, 1});
+    Rank next = 0;
+    for (Sample& one : all) one.rank = next++;
+    reader.read(all, program_of);
     return reader.profile(k_none);
   }
   if (std::int64_t{shape.ranks} * shape.ranks <= k_programs) {
-    for (Rank node = 0; node < nodes.groups(); ++node) read(ranks_of(nodes, node), 1);
+    for (Rank node = 0; node < nodes.groups(); ++node) reader.read(all_of(nodes, node), program_of);
     return reader.profile(k_none);
   }
-  std::vector<Rank> seeds = {shape.root};
-  if (rooted(shape.collective)) {
-    const Rank far = (shape.root + shape.ranks / 2) % shape.ranks;
-    if (nodes.group_of(far) != nodes.group_of(shape.root)) seeds.push_back(far);
-  }
-  for (const Rank seed : seeds) {
-    const std::vector<Rank> sample = sampled_ranks(nodes, seed);
-    read(sample, static_cast<double>(nodes.size(nodes.group_of(seed))) / static_cast<double>(sample.size()));
-  }
+  const bool is_rooted = rooted(shape.collective);
+  reader.read(sample_of(nodes, shape.root, is_rooted), program_of);
+  const Rank far = (shape.root + shape.ranks / 2) % shape.ranks;
+  if (is_rooted && nodes.group_of(far) != nodes.group_of(shape.root))
+    reader.read(sample_of(nodes, far, is_rooted), program_of);
   Profile profile = reader.profile(steps);
   raise_to_what_must_leave(profile, shape, nodes.size(nodes.group_of(shape.root)));
   return profile;

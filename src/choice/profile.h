@@ -41,8 +41,8 @@ struct Profile {
   double elsewhere = 0;
 };
 
-/// Reads the programs of all ranks where the links between nodes are known, and of up to 128; otherwise of a node's,
-/// all of them or one or two, for a rooted collective also of a node far from the root. `steps`: of the whole schedule.
+/// Reads the programs of all ranks where the links between nodes are known, and of up to 45; otherwise of a node's, all
+/// of them or some, for a rooted collective also of a node far from the root. `steps`: of the whole schedule.
 Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
                    const std::function<Program(Rank)>& program_of);
 

@@ -184,7 +184,8 @@ void follow(std::deque<Measured>& all, Meetings& meetings, const Part& part, con
 std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& contenders, const std::string& constants,
                                             double seconds, const Counters* counters) {
   Buffers buffers;
-  Meetings meetings;
+  RunOrder order(MPI_COMM_WORLD);
+  Meetings meetings(order);
   std::deque<Measured> all;
   std::vector<Measured*> begun(contenders.size());  // in `all`; null for whom there was no time yet
   const Limit limit(seconds);
@@ -193,7 +194,7 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
       if (one.serves(bytes)) measure_first(one, all, meetings, part, bytes, limit);
   };
   const auto begin = [&](std::size_t i) {
-    begun[i] = &all.emplace_back(contenders[i], constants, counters, buffers, meetings);
+    begun[i] = &all.emplace_back(contenders[i], constants, counters, buffers, order, meetings);
     measure_all(*begun[i], k_small_calls);
   };
   bool is_scarce = false;

@@ -27,7 +27,7 @@ std::vector<double> Rows::slowest() {
   return slowest;
 }
 
-Meetings::Meetings() {
+Meetings::Meetings(RunOrder& order) : rows_(order) {
   for (int i = 0; i < k_first_meetings; ++i) time(1);
   const double alone = median_of(rows_.slowest());
   for (int i = 0; i < k_first_meetings; ++i) time(k_in_first_row);
@@ -46,8 +46,14 @@ std::vector<double> Meetings::slowest() {
   return rows;
 }
 
-Caller::Caller(MPI_Comm comm, const Counters* counters, Buffers& buffers, Collective collective, std::size_t bytes)
-    : comm_(comm), counters_(counters), collective_(collective), buffers_(buffers), count_(static_cast<int>(bytes)) {
+Caller::Caller(MPI_Comm comm, const Counters* counters, Buffers& buffers, RunOrder& order, Collective collective,
+               std::size_t bytes)
+    : comm_(comm),
+      counters_(counters),
+      collective_(collective),
+      buffers_(buffers),
+      count_(static_cast<int>(bytes)),
+      rows_(order) {
   const std::size_t shards = row(collective).counts_shards() ? static_cast<std::size_t>(ranks_of(comm)) : 1;
   const std::size_t all = bytes * shards;
   buffers_.counts.assign(shards, static_cast<int>(bytes / sizeof(int)));

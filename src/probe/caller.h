@@ -9,16 +9,20 @@
 #include "colltopo/collective.h"
 #include "probe/counters.h"
 #include "probe/middle.h"
+#include "probe/run_order.h"
 
 namespace colltopo::probe {
 
-/// Calls in a row after all ranks have begun together. Between rows there is nothing but a barrier, as more messages
-/// would slow down what follows them.
+/// Calls in a row after all ranks have begun together, in any order. Between rows there is nothing but a barrier, as
+/// more messages would slow down what follows them.
 class Rows {
  public:
+  explicit Rows(RunOrder& order) : order_(&order) {}
+
   /// Collective.
   template <class Do>
   void time(int calls, const Do& what) {
+    order_->shuffle();
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = MPI_Wtime();
     for (int i = 0; i < calls; ++i) what();
@@ -28,6 +32,7 @@ class Rows {
   std::vector<double> slowest();
 
  private:
+  RunOrder* order_;
   std::vector<double> own_;
 };
 
@@ -35,7 +40,7 @@ class Rows {
 /// algorithms and not by others: after each they meet, and what that takes is measured and taken off.
 class Meetings {
  public:
-  Meetings();
+  explicit Meetings(RunOrder& order);
   void time(int calls);
   /// As Rows::slowest.
   std::vector<double> slowest();
@@ -60,7 +65,8 @@ struct Buffers {
 class Caller {
  public:
   /// `counters`: null but on rank 0. Of several that share `buffers` at a time all have this collective and size.
-  Caller(MPI_Comm comm, const Counters* counters, Buffers& buffers, Collective collective, std::size_t bytes);
+  Caller(MPI_Comm comm, const Counters* counters, Buffers& buffers, RunOrder& order, Collective collective,
+         std::size_t bytes);
 
   /// A row of calls and, where there is a root, of the meetings after them.
   void time(int calls);

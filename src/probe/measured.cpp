@@ -46,16 +46,17 @@ void Measured::Timed::add(const std::vector<double>& visit, double middle, doubl
 }
 
 Measured::Measured(const Contender& contender, const std::string& constants, const Counters* counters, Buffers& buffers,
-                   Meetings& meetings)
+                   RunOrder& order, Meetings& meetings)
     : contender_(contender),
       sizes_(contender.sizes.begin(), contender.sizes.end()),
       comm_(contender, constants),
       counters_(counters),
       buffers_(buffers),
+      order_(order),
       meetings_(meetings) {}
 
 bool Measured::begin(std::size_t bytes, double fastest) {
-  caller_.emplace(comm_.get(), counters_, buffers_, collective(), bytes);
+  caller_.emplace(comm_.get(), counters_, buffers_, order_, collective(), bytes);
   const auto known = timed_.find(bytes);
   if (known != timed_.end() && known->second.visits > 0 && best_visit(bytes) <= k_near_fastest * fastest) {
     plan_rows(known->second.one);

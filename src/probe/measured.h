@@ -30,7 +30,7 @@ class Measured {
  public:
   /// Collective. What is referred to outlives it.
   Measured(const Contender& contender, const std::string& constants, const Counters* counters, Buffers& buffers,
-           Meetings& meetings);
+           RunOrder& order, Meetings& meetings);
 
   Collective collective() const { return contender_.collective; }
   bool is_previous() const { return contender_.algorithm == k_previous; }
@@ -95,6 +95,7 @@ class Measured {
   ServedBy comm_;
   const Counters* counters_;
   Buffers& buffers_;
+  RunOrder& order_;
   Meetings& meetings_;
   std::map<std::size_t, Timed> timed_;  // by bytes
   std::set<std::size_t> left_;          // bytes

@@ -72,7 +72,7 @@ TEST(Prices, of_ranks_that_are_alike_are_near_those_of_all_programs) {
 // What leaves a node is what all of its ranks send, also where they do not do alike: of node-pairs one rank of two
 // nodes has all that goes between them, and of a chain the last.
 TEST(Prices, of_nodes_on_a_switch_are_those_of_all_programs) {
-  for (const auto& [spec, ranks_per_host] : {std::pair{"switch:2", 8}, std::pair{"switch:3", 16}}) {
+  for (const auto& [spec, ranks_per_host] : {std::pair{"switch:2", 8}, std::pair{"switch:3", 14}}) {
     const Topology network = topology_of(spec);
     for (const Collective collective : {Collective::alltoall, Collective::allreduce, Collective::allgather,
                                         Collective::reduce_scatter, Collective::bcast, Collective::reduce}) {
@@ -81,6 +81,23 @@ TEST(Prices, of_nodes_on_a_switch_are_those_of_all_programs) {
           EXPECT_NEAR(price.sampled, price.by_link, 1e-9 * price.by_link)
               << name << " " << colltopo::name(collective) << " of " << bytes << " bytes on " << spec;
         }
+      }
+    }
+  }
+}
+
+// Of more ranks the first and the last of a node, which in a ring and in trees have what leaves it, and one for all
+// others: steps in which none of them has a message may be others' dearer or cheaper ones.
+TEST(Prices, of_many_ranks_on_a_switch_are_within_twice_those_of_all_programs) {
+  const Topology network = topology_of("switch:4");
+  constexpr Rank k_ranks_per_host = 32;
+  for (const Collective collective : {Collective::alltoall, Collective::allreduce, Collective::allgather,
+                                      Collective::reduce_scatter, Collective::bcast, Collective::reduce}) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{4096}, std::size_t{1} << 20}) {
+      for (const auto& [name, price] : prices_on(network, collective, bytes, machine_of(network), k_ranks_per_host)) {
+        const std::string what = fmt::format("{} {} of {} bytes", name, colltopo::name(collective), bytes);
+        EXPECT_LE(price.sampled, 2 * price.by_link) << what;
+        EXPECT_GE(price.sampled, 0.6 * price.by_link) << what;
       }
     }
   }
