@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "probe/meet.h"
+#include "probe/middle.h"
 
 namespace colltopo {
 
@@ -22,13 +24,17 @@ long switches() {
 }  // namespace
 
 RunOrder::RunOrder(MPI_Comm comm) {
-  constexpr int k_meetings = 20;                                   // alone on a processor there is hardly a switch in so many
-  constexpr double k_meetings_asleep = 6, k_longest_sleep = 3e-4;  // s
+  constexpr int k_meetings = 20;  // alone on a processor there is hardly a switch in so many
+  constexpr double k_meetings_asleep = 6, k_longest_sleep = 3e-3;  // s
   meet(comm);
   const long before = switches();
-  const double start = MPI_Wtime();
-  for (int i = 0; i < k_meetings; ++i) meet(comm);
-  double meeting = (MPI_Wtime() - start) / k_meetings;
+  std::vector<double> meetings(k_meetings);
+  for (double& seconds : meetings) {
+    const double start = MPI_Wtime();
+    meet(comm);
+    seconds = MPI_Wtime() - start;
+  }
+  double meeting = probe::median_of(meetings);
   if (switches() - before < k_meetings / 2) meeting = 0;
   MPI_Allreduce(MPI_IN_PLACE, &meeting, 1, MPI_DOUBLE, MPI_MAX, comm);
   longest_ = std::min(k_longest_sleep, k_meetings_asleep * meeting);

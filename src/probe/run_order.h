@@ -7,9 +7,9 @@
 
 namespace colltopo {
 
-/// Who waits gives its processor to the next one, so that ranks of one processor take turns in an order that lasts until
-/// somebody sleeps: often the whole job. A message to the next in turn arrives at once, one to the one before after a
-/// round of all, so that each job has a fastest algorithm of its own (decision 32).
+/// Who waits gives its processor to the next one, so that ranks of one processor take turns in an order that lasts
+/// until somebody sleeps: often the whole job. A message to the next in turn arrives at once, one to the one before
+/// after a round of all, so that each job has a fastest algorithm of its own (decision 32).
 class RunOrder {
  public:
   /// Collective: some meetings show whether ranks share processors.

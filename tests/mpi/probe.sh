@@ -6,7 +6,7 @@ build=$1
 export XDG_CACHE_HOME=$scratch/cache
 file=$XDG_CACHE_HOME/colltopo/constants.json
 
-output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" --seconds 20 --json 2>&1) || fail "the probe: $output"
+output=$(timeout 90 mpirun -np 4 "$build/bin/colltopo-probe" --seconds 30 --json 2>&1) || fail "the probe: $output"
 printf '%s' "$output" | python3 -c '
 import json, sys
 found = json.load(sys.stdin)

@@ -41,7 +41,9 @@ int main(int argc, char** argv) {
   const long before = sleeps();
   for (int i = 0; i < k_times; ++i) order.shuffle();
   const long slept = sleeps() - before;
-  expect(job.ranks > 1 ? slept >= k_times : slept < k_times, "%d sleeps of %d ranks, not %ld",
-         job.ranks > 1 ? k_times : 0, job.ranks, slept);
+  expect(job.ranks > 1                                                   ? slept >= k_times
+         : slept<k_times, "%d sleeps of %d ranks, not %ld", job.ranks> 1 ? k_times
+                                                                         : 0,
+         job.ranks, slept);
   return job.verdict();
 }
