@@ -92,6 +92,8 @@ struct Algorithm {
   std::function<Chunk(const Shape&, const AlgorithmOptions&)> chunks;
   /// The program of one rank, in time and memory proportional to itself; shape.chunks must be chunks(shape, options).
   std::function<Program(const Shape&, Rank, const AlgorithmOptions&)> program;
+  /// Making one takes time in proportion to all ranks, however short it is.
+  bool programs_take_all_ranks = false;
   /// Steps of the schedule: the last step of any rank, or, of a rooted collective, no less than that. Takes far less
   /// time than a program.
   std::function<Step(const Shape&, const AlgorithmOptions&)> steps;

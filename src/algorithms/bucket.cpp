@@ -33,9 +33,11 @@ std::vector<std::uint32_t> along(Rank side) {
 }  // namespace
 
 Algorithm bucket_algorithm() {
-  return torus_algorithm(
+  Algorithm row = torus_algorithm(
       "bucket", "rings in one dimension of a torus after the other (Jain and Sabharwal 2010)",
       DimensionOrder::one_by_one, bucket_ring, [](Rank side) { return side - 1; }, along);
+  row.repeats = [](const Shape&, const AlgorithmOptions& given) { return is_plain_ring(given); };  // hamiltonian
+  return row;
 }
 
 }  // namespace colltopo

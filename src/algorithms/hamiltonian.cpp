@@ -110,12 +110,16 @@ Algorithm hamiltonian_algorithm() {
   row.refusal = hamiltonian_refusal;
   row.chunks = chunks_for_ports;
   row.program = hamiltonian;
+  row.programs_take_all_ranks = true;
   row.steps = [](const Shape& shape, const AlgorithmOptions&) {
     return steps_from_allgather(shape.collective, shape.ranks - 1);
   };
   row.describe = torus_description;
   row.properties = properties_of_derived;
   row.variants = variants_by_ports;
+  row.repeats = [](const Shape& shape, const AlgorithmOptions& given) {  // ring, which has no root
+    return !rooted(shape.collective) && is_plain_ring(given);
+  };
   return row;
 }
 

@@ -58,6 +58,10 @@ Option multiport_option() {
 
 bool all_ports(const AlgorithmOptions& options) { return options.values.value_or("multiport", 1) != 0; }
 
+bool is_plain_ring(const AlgorithmOptions& given) {
+  return given.dimensions.empty() && given.values.value_or("multiport", 0) == 0;
+}
+
 std::vector<AlgorithmOptions> variants_by_ports(const Shape&, const AlgorithmOptions& given) {
   if (given.values.find("multiport")) return {given};
   std::vector<AlgorithmOptions> all;

@@ -40,6 +40,9 @@ Chunk chunks_for_ports(const Shape& shape, const AlgorithmOptions& options);
 /// The option multiport, and whether it is on: unless told otherwise, it is.
 Option multiport_option();
 bool all_ports(const AlgorithmOptions& options);
+/// Whether `auto` would take one ring of all ranks, and one of its ports: nothing is known of a torus. A row's
+/// `repeats`.
+bool is_plain_ring(const AlgorithmOptions& given);
 /// All ports and a single one on a known torus; elsewhere a single one, because ports of a crossbar are one interface.
 std::vector<AlgorithmOptions> variants_by_ports(const Shape& shape, const AlgorithmOptions& given);
 

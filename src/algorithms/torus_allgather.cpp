@@ -287,6 +287,7 @@ Algorithm torus_algorithm(std::string_view name, std::string_view about, Dimensi
   };
   row.describe = torus_description;
   row.properties = properties_of_derived;
+  row.programs_take_all_ranks = true;
   row.variants = variants_by_ports;
   return row;
 }

@@ -173,6 +173,7 @@ Algorithm two_level_algorithm() {
       .refusal = refusal_of_groups,
       .chunks = chunks,
       .program = program,
+      .programs_take_all_ranks = true,
       .steps = two_level_steps,
       .describe = description,
       .properties = properties,

@@ -138,9 +138,11 @@ class Slice {
 
 Leaders::Leaders(const Groups& groups, Rank most, RadicesOfLevels radices)
     : groups_(groups), classes_(std::clamp(most, 1, groups.largest())), radices_(radices) {
-  for (Rank group = 0; group < groups.groups(); ++group)
-    for (Rank leader = 0; leader < of(group); ++leader)
-      largest_flock_ = std::max(largest_flock_, static_cast<Rank>(flock(group, leader).size()));
+  // No leader's flock is larger than the first one's, and groups of a size have flocks of a size.
+  for (Rank group = 0; group < groups.groups(); ++group) {
+    if (group > 0 && groups.size(group) == groups.size(group - 1)) continue;
+    largest_flock_ = std::max(largest_flock_, static_cast<Rank>(flock(group, 0).size()));
+  }
 }
 
 std::vector<Rank> Leaders::flock(Rank group, Rank leader) const {

@@ -65,9 +65,9 @@ void take_larger(StepWork& all, const StepWork& one) {
     larger(field);
 }
 
-/// A rank that is looked at, and how many of its node it stands for.
+/// What a rank does that is looked at, and how many of its node it stands for.
 struct Sample {
-  Rank rank;
+  Program program;
   double ranks;
 };
 
@@ -77,18 +77,15 @@ class Reader {
   Reader(const Shape& shape, const Terrain& terrain)
       : terrain_(terrain), chunk_(1.0 / shape.chunks), out_(terrain.placement), in_(terrain.placement) {}
 
-  void read(const std::vector<Sample>& sample, const std::function<Program(Rank)>& program_of) {
-    std::vector<Program> programs;
-    programs.reserve(sample.size());
-    for (const Sample& one : sample) programs.push_back(program_of(one.rank));
+  void read(const std::vector<Sample>& sample) {
     Step last = 0;
-    for (const Program& program : programs) last = std::max(last, program.last_step());
+    for (const Sample& one : sample) last = std::max(last, one.program.last_step());
     if (steps_.size() <= static_cast<std::size_t>(last)) steps_.resize(static_cast<std::size_t>(last) + 1);
     out_.links.clear(last);
     in_.links.clear(last);
-    for (std::size_t i = 0; i < sample.size(); ++i) {
+    for (const Sample& one : sample) {
       own_.assign(static_cast<std::size_t>(last) + 1, {});
-      read(programs[i], sample[i].ranks);
+      read(one.program, one.ranks);
       for (std::size_t step = 0; step < own_.size(); ++step) take_larger(steps_[step], own_[step]);
     }
     for (Step step = 0; step <= last; ++step) {
@@ -178,40 +175,60 @@ class Reader {
   std::vector<StepWork> steps_, own_;  // [step]
 };
 
-// Programs, times the ranks of the communicator, that are made in 10 ms. Whole nodes are read as long as they are no
-// more: what leaves a node is the sum of all of its ranks, and in an algorithm of few pairs one of them says nothing
-// about the next.
+// Programs, times the ranks of the communicator, that are made in 10 ms whatever they are. Whole nodes are read as long
+// as they are no more: what leaves a node is the sum of all of its ranks, and in trees and in an algorithm of few pairs
+// one of them says nothing about the next.
 constexpr std::int64_t k_programs = 1 << 11;
+// Ops and runs of a node's programs that are read however many ranks there are, in a millisecond; and of a call with a
+// root, where up to four nodes are read and more variants there are.
+constexpr std::size_t k_length = 1 << 14, k_length_rooted = 1 << 12;
 
-std::vector<Sample> all_of(const Groups& nodes, Rank node) {
-  std::vector<Sample> all(static_cast<std::size_t>(nodes.size(node)));
-  Rank position = 0;
-  for (Sample& one : all) one = {nodes.member(node, position++), 1};
+std::size_t length_of(const Program& program) {
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const Op op = program.op(i);
+    length += 1 + op.source.size() + op.target.size();
+  }
+  return length;
+}
+
+std::vector<Sample> all_of(const Groups& nodes, Rank node, const Programs& programs) {
+  std::vector<Sample> all;
+  for (Rank position = 0; position < nodes.size(node); ++position)
+    all.push_back({programs.of(nodes.member(node, position)), 1});
   return all;
 }
 
-// All of the rank's node. Of more it, the first and the last, which in chains and trees have what goes to other nodes,
-// and one that stands for all others. Among very many, where a program takes milliseconds, the rank alone; with a root,
-// to which some are near, it and another one.
-std::vector<Sample> sample_of(const Groups& nodes, Rank rank, bool is_rooted) {
+// All of the rank's node where that takes little. Else the rank, the first and the last, which in chains and trees have
+// what goes to other nodes, and one that stands for all others; among very many ranks, where a program may take
+// milliseconds, the rank and one for all others; in an alltoall, where all have as much to send, the rank alone.
+std::vector<Sample> sample_of(const Groups& nodes, Rank rank, const Shape& shape, const Programs& programs) {
   constexpr Rank k_few = 2048;
   const Rank node = nodes.group_of(rank), size = nodes.size(node);
-  if (std::int64_t{size} * nodes.ranks() <= k_programs) return all_of(nodes, node);
+  if (std::int64_t{size} * nodes.ranks() <= k_programs) return all_of(nodes, node, programs);
   const bool is_many = nodes.ranks() > k_few;
-  if (is_many && !is_rooted) return {{rank, static_cast<double>(size)}};
-  std::vector<Sample> sample = {{rank, 1}};
-  const auto add = [&](Rank position, double ranks) {
-    const Rank other = nodes.member(node, position);
-    const bool is_new = std::ranges::find(sample, other, &Sample::rank) == sample.end();
-    if (is_new) sample.push_back({other, ranks});
-    return is_new;
-  };
-  if (!is_many) {
-    add(0, 1);
-    add(size - 1, 1);
+  std::vector<Sample> sample;
+  sample.push_back({programs.of(rank), 1});
+  if (is_many && shape.collective == Collective::alltoall) {
+    sample.back().ranks = size;
+    return sample;
   }
-  const double others = static_cast<double>(size) - static_cast<double>(sample.size());
-  for (Rank position = size / 2; others > 0 && !add(position, others);) position = (position + 1) % size;
+  if (size == 1) return sample;
+  const Rank middle =
+      nodes.member(node, size / 2) == rank ? nodes.member(node, size / 2 - 1) : nodes.member(node, size / 2);
+  sample.push_back({programs.of(middle), 1});
+  const std::size_t length =
+      length_of(sample[0].program) + static_cast<std::size_t>(size - 1) * length_of(sample[1].program);
+  const bool are_short = !programs.take_all_ranks && length <= (rooted(shape.collective) ? k_length_rooted : k_length);
+  double others = size - 2;
+  for (Rank position = 0; position < size; ++position) {
+    const bool is_end = position == 0 || position == size - 1;
+    const Rank other = nodes.member(node, position);
+    if (other == rank || other == middle || !(are_short || (is_end && !is_many))) continue;
+    sample.push_back({programs.of(other), 1});
+    --others;
+  }
+  sample[1].ranks += others;
   return sample;
 }
 
@@ -244,27 +261,25 @@ std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain) {
   return {0, nodes.member(node, nodes.size(node) / 2)};
 }
 
-Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
-                   const std::function<Program(Rank)>& program_of) {
+Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps, const Programs& programs) {
   constexpr Step k_none = 0;  // are elsewhere
   const Groups& nodes = *terrain.nodes;
   Reader reader(shape, terrain);
   if (terrain.placement.network != nullptr) {
-    std::vector<Sample> all(static_cast<std::size_t>(shape.ranks), {0, 1});
-    Rank next = 0;
-    for (Sample& one : all) one.rank = next++;
-    reader.read(all, program_of);
+    std::vector<Sample> all;
+    for (Rank rank = 0; rank < shape.ranks; ++rank) all.push_back({programs.of(rank), 1});
+    reader.read(all);
     return reader.profile(k_none);
   }
   if (std::int64_t{shape.ranks} * shape.ranks <= k_programs) {
-    for (Rank node = 0; node < nodes.groups(); ++node) reader.read(all_of(nodes, node), program_of);
+    for (Rank node = 0; node < nodes.groups(); ++node) reader.read(all_of(nodes, node, programs));
     return reader.profile(k_none);
   }
   const bool is_rooted = rooted(shape.collective);
-  reader.read(sample_of(nodes, shape.root, is_rooted), program_of);
+  reader.read(sample_of(nodes, shape.root, shape, programs));
   const Rank far = (shape.root + shape.ranks / 2) % shape.ranks;
   if (is_rooted && nodes.group_of(far) != nodes.group_of(shape.root))
-    reader.read(sample_of(nodes, far, is_rooted), program_of);
+    reader.read(sample_of(nodes, far, shape, programs));
   Profile profile = reader.profile(steps);
   raise_to_what_must_leave(profile, shape, nodes.size(nodes.group_of(shape.root)));
   return profile;

@@ -41,10 +41,14 @@ struct Profile {
   double elsewhere = 0;
 };
 
+struct Programs {
+  std::function<Program(Rank)> of;
+  bool take_all_ranks;  // as of Algorithm
+};
+
 /// Reads the programs of all ranks where the links between nodes are known, and of up to 45; otherwise of a node's, all
 /// of them or some, for a rooted collective also of a node far from the root. `steps`: of the whole schedule.
-Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps,
-                   const std::function<Program(Rank)>& program_of);
+Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps, const Programs& programs);
 
 /// Roots that stand for all: their prices' maximum is a rooted collective's price. {0} for others.
 std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain);

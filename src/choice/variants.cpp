@@ -39,8 +39,8 @@ double Variant::seconds(const Terrain& terrain, const Machine& machine, std::siz
     for (const Rank root : sampled_roots(shape.collective, terrain)) {
       Shape rooted_shape = shape;
       rooted_shape.root = root;
-      profiles_.push_back(profile_of(rooted_shape, terrain, steps,
-                                     [&](Rank rank) { return algorithm->program(rooted_shape, rank, options); }));
+      const auto program_of = [&](Rank rank) { return algorithm->program(rooted_shape, rank, options); };
+      profiles_.push_back(profile_of(rooted_shape, terrain, steps, {program_of, algorithm->programs_take_all_ranks}));
     }
   }
   double worst = 0;

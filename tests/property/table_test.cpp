@@ -1,6 +1,8 @@
 // The algorithm table: what it says when it refuses, and that every row is usable.
 
+#include <map>
 #include <set>
+#include <utility>
 
 #include "colltopo/algorithms.h"
 #include "colltopo/error.h"
@@ -84,6 +86,61 @@ TEST(Table, every_variant_has_what_is_given_and_is_right) {
       }
     }
   }
+}
+
+// [rank][step that has any] direction and peer: shards. Between two ranks pieces of a message are the message.
+using Messages = std::vector<std::vector<std::map<std::pair<Action, Rank>, double>>>;
+Messages messages_of(const Algorithm& algorithm, Shape shape, const AlgorithmOptions& options) {
+  shape.chunks = algorithm.chunks(shape, options);
+  Messages all(static_cast<std::size_t>(shape.ranks));
+  for (Rank rank = 0; rank < shape.ranks; ++rank) {
+    const Program program = algorithm.program(shape, rank, options);
+    auto& mine = all[static_cast<std::size_t>(rank)];
+    Step step = -1;
+    for (std::size_t i = 0; i < program.size(); ++i) {
+      const Op op = program.op(i);
+      if (!is_message(op.action)) continue;
+      if (mine.empty() || (op.step != step && shape.ranks > 2)) mine.emplace_back();
+      step = op.step;
+      const Chunk chunks = chunks_in(op.action == Action::recv ? op.target : op.source);
+      mine.back()[{op.action, op.peer}] += static_cast<double>(chunks) / shape.chunks;
+    }
+  }
+  return all;
+}
+
+std::vector<AlgorithmOptions> variants_of(const Algorithm& algorithm, const Shape& shape,
+                                          const AlgorithmOptions& given) {
+  return algorithm.variants ? algorithm.variants(shape, given) : std::vector{given};
+}
+
+// But for two-level backwards on a power of two, which has other peers than recursive halving.
+TEST(Table, a_row_that_repeats_has_the_messages_of_another_one) {
+  int repeated = 0;
+  for (Rank ranks = 2; ranks <= 9; ++ranks) {
+    AlgorithmOptions given;
+    given.groups = grouped(std::vector<int>(static_cast<std::size_t>(ranks), 0));
+    for (const Algorithm& algorithm : algorithms()) {
+      for (const Collective collective : algorithm.collectives) {
+        const Shape shape{collective, ranks, 1, rooted(collective) ? ranks - 1 : 0};
+        const auto repeats = [&](const Algorithm& row) { return row.repeats && row.repeats(shape, given); };
+        if (!algorithm.refusal(shape, given).empty() || !repeats(algorithm)) continue;
+        if (algorithm.name == "two-level" && reduces(collective)) continue;
+        for (const AlgorithmOptions& options : variants_of(algorithm, shape, given)) {
+          const auto messages = messages_of(algorithm, shape, options);
+          const bool is_found = std::ranges::any_of(algorithms(), [&](const Algorithm& other) {
+            if (!other.refusal(shape, given).empty() || repeats(other)) return false;
+            return std::ranges::any_of(variants_of(other, shape, given), [&](const AlgorithmOptions& others) {
+              return messages_of(other, shape, others) == messages;
+            });
+          });
+          EXPECT_TRUE(is_found) << algorithm.name << " " << name(collective) << " of " << ranks;
+          ++repeated;
+        }
+      }
+    }
+  }
+  EXPECT_GT(repeated, 50);
 }
 
 TEST(Table, steps_are_those_of_the_schedule) {

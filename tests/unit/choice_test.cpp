@@ -195,9 +195,7 @@ TEST(Choice, a_chain_of_ranks_costs_its_length) {
   Chooser chooser(1024, on_nodes(1024, 8), machine, {});
   for (const Collective collective : {Collective::bcast, Collective::reduce}) {
     const auto all = chooser.candidates({collective, 0, 8, true, true});
-    for (const char* const chain : {"bucket", "hamiltonian"}) {
-      EXPECT_GE(named(all, chain).seconds, 1023 * machine.latency_node) << name(collective);
-    }
+    EXPECT_GE(named(all, "hamiltonian").seconds, 1023 * machine.latency_node) << name(collective);
     EXPECT_LT(all.front().seconds, 40e-6) << all.front().name;
   }
 }
