@@ -22,7 +22,7 @@ NAME = "benchmark"
 
 # Of a full Ethernet frame (1514 bytes as the shaper counts) TCP without time stamps carries 1460.
 PAYLOAD = 1460 / 1514
-SETTLED = 160  # calls until who chooses has chosen: 32 by the model, up to 123 of a trial
+SETTLED = 265  # calls until who chooses has chosen: 32 by the model, up to 227 of a trial
 ROOTED = {"bcast", "reduce", "gather", "scatter"}  # where ranks would run ahead of each other in a row of calls
 
 

@@ -17,10 +17,14 @@ constexpr std::size_t k_most_second = 3;   // contestants of the second stage, t
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
 constexpr double k_hopeless = 3;           // the same of who is expected to be at most k_behind times it
 constexpr double k_behind = 1.15;          // times the best of the second stage: out
-constexpr int k_stages = 3;                // in the last, those that are left go on
+constexpr int k_turns = 2;                 // of each in the second and third stage
+constexpr int k_stages = 3;                // in the last and after it, those that are left go on
 constexpr int k_brief_stages = 2;          // in which all calls count
+constexpr int k_last_turns = 4;            // of each after the last stage, where they are as close as
+constexpr double k_close = 0.08;           // of the previous implementation's time
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
 constexpr double k_expected = 0.5;         // of the lead that decides is the expected one
+constexpr double k_expected_late = 0.2;    // the same after the many calls of those turns
 constexpr double k_most_expected = 0.25;   // of the time of who is behind, that it is taken for
 constexpr double k_longest = 2;            // medians, that a call of a row counts for
 constexpr double k_resolution_ns = 250;    // and by this per rank, which so few calls tell apart
@@ -43,18 +47,27 @@ Trial::Trial(std::vector<std::optional<double>> expected, bool previous_is_last,
       times_(expected_.size()),
       sums_(expected_.size(), -1) {
   std::iota(left_.begin(), left_.end(), std::size_t{0});
-  begin_stage(k_first_calls, false);
+  begin_stage(k_first_calls, 1);
 }
 
-void Trial::begin_stage(std::size_t calls, bool forth_and_back) {
+// Every other turn goes back.
+void Trial::begin_stage(std::size_t calls, int turns) {
   turns_.clear();
   place_ = 0;
   if (kind_ != TrialKind::brief && stage_ < k_stages - 1)
     for (auto& times : times_) times.clear();
   std::vector<std::size_t> order = left_;
-  if (forth_and_back) order.insert(order.end(), left_.rbegin(), left_.rend());
-  for (const std::size_t contestant : order)
-    for (std::size_t call = 0; call < calls; ++call) turns_.push_back({contestant, call > 0});
+  for (int turn = 0; turn < turns; ++turn) {
+    for (const std::size_t contestant : order)
+      for (std::size_t call = 0; call < calls; ++call) turns_.push_back({contestant, call > 0});
+    std::ranges::reverse(order);
+  }
+}
+
+std::size_t Trial::calls_of_a_turn(std::size_t best, int ranks) const {
+  if (kind_ != TrialKind::as_they_come) return k_first_calls;
+  const bool are_many = stage_ >= k_stages - 1 && static_cast<double>(sums_[best]) < k_short_ns * ranks;
+  return are_many ? k_third_calls : k_second_calls;
 }
 
 void Trial::add(std::size_t contestant, double seconds) { times_[contestant].push_back(seconds); }
@@ -94,15 +107,21 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
     std::erase_if(left_, [&](std::size_t c) { return is_out(c, judged[c] / judged[best]); });
     keep_best(judged);
     if (had_previous && left_.back() != previous && !beats_previous(best, ranks)) left_.push_back(previous);
-    const bool many = stage_ == k_stages - 1 && static_cast<double>(sums[best]) < k_short_ns * ranks;
-    const std::size_t calls = kind_ != TrialKind::as_they_come ? k_first_calls : many ? k_third_calls : k_second_calls;
-    if (left_.size() > 1) return begin_stage(calls, true);
+    if (left_.size() > 1) return begin_stage(calls_of_a_turn(best, ranks), k_turns);
   }
   winner_ = best;
   if (had_previous) {
     std::erase(left_, previous);
-    const auto challenger = best_of(left_);
-    winner_ = challenger != left_.end() && beats_previous(*challenger, ranks) ? *challenger : previous;
+    winner_ = previous;
+    if (!left_.empty()) {
+      const std::size_t challenger = *best_of(left_);
+      if (kind_ != TrialKind::brief && stage_ == k_stages && is_close_to_previous(challenger, ranks)) {
+        winner_.reset();
+        left_ = {challenger, previous};
+        return begin_stage(calls_of_a_turn(challenger, ranks), k_last_turns);
+      }
+      if (beats_previous(challenger, ranks)) winner_ = challenger;
+    }
   }
   turns_.clear();
   place_ = 0;
@@ -135,16 +154,26 @@ bool Trial::is_expected_close(std::size_t contestant) const {
                     expected_, [&](const std::optional<double>& other) { return !other || *own <= k_behind * *other; });
 }
 
+// In the sums' nanoseconds.
+double Trial::lead_over_previous(std::size_t contestant, int ranks) const {
+  const auto of_previous = static_cast<double>(sums_.back());
+  const double lead = of_previous - static_cast<double>(sums_[contestant]);
+  if (!expected_[contestant] || !expected_.back()) return lead;
+  const double most = k_most_expected * of_previous;
+  const double expected = (*expected_.back() - *expected_[contestant]) * 1e9 * ranks;
+  return lead + (stage_ > k_stages ? k_expected_late : k_expected) * (std::clamp(expected, -most, most) - lead);
+}
+
 bool Trial::beats_previous(std::size_t contestant, int ranks) const {
-  const std::size_t previous = sums_.size() - 1;
-  const auto one = static_cast<double>(sums_[contestant]), of_previous = static_cast<double>(sums_[previous]);
-  double lead = of_previous - one;
-  if (expected_[contestant] && expected_[previous]) {
-    const double most = k_most_expected * of_previous;
-    const double expected = (*expected_[previous] - *expected_[contestant]) * 1e9 * ranks;
-    lead += k_expected * (std::clamp(expected, -most, most) - lead);
-  }
-  return lead >= std::max(k_resolution_ns * ranks, (1 - k_margin) * of_previous);
+  const auto of_previous = static_cast<double>(sums_.back());
+  return lead_over_previous(contestant, ranks) >= std::max(k_resolution_ns * ranks, (1 - k_margin) * of_previous);
+}
+
+// By what was measured, or by that and what is expected.
+bool Trial::is_close_to_previous(std::size_t contestant, int ranks) const {
+  const auto of_previous = static_cast<double>(sums_.back());
+  const double measured = of_previous - static_cast<double>(sums_[contestant]);
+  return std::min(std::abs(measured), std::abs(lead_over_previous(contestant, ranks))) <= k_close * of_previous;
 }
 
 double Trial::seconds(std::size_t contestant, int ranks) const {

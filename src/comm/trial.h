@@ -3,8 +3,9 @@
 // Nothing here is communicated. Turns follow from the number of calls alone, so all ranks are at the same one; when
 // must_agree(), they add up their times and narrow() the field. First every contestant has a few calls, and who is far
 // behind is out; then those that are left have more of them, forth and back, so that what drifts meets all alike; and
-// once more those that are close. The first call of a turn is not counted: it makes a plan, and ends what the turn
-// before it left under way.
+// once more those that are close; and twice more ours and the previous implementation, where they are so close that
+// chance may decide. The first call of a turn is not counted: it makes a plan, and ends what the turn before it left
+// under way.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace colltopo {
 enum class TrialKind {
   as_they_come,
   together,  // ranks begin what counts together, which takes its time and lets fewer calls tell as much
-  brief,     // the same of calls that are not much longer than that, whose times hold it: no third stage
+  brief,     // the same of calls that are not much longer than that, whose times hold it: two stages
 };
 
 class Trial {
@@ -51,12 +52,15 @@ class Trial {
   static constexpr long long k_no_time = 1'000'000'000'000;  // ns; the sum of a million fits
 
  private:
-  void begin_stage(std::size_t calls, bool forth_and_back);
+  void begin_stage(std::size_t calls, int turns);
+  std::size_t calls_of_a_turn(std::size_t best, int ranks) const;
   void keep_best(const std::vector<double>& judged);
   std::vector<double> judged() const;
   bool is_out(std::size_t contestant, double times_the_best) const;
   bool is_expected_close(std::size_t contestant) const;
+  double lead_over_previous(std::size_t contestant, int ranks) const;
   bool beats_previous(std::size_t contestant, int ranks) const;
+  bool is_close_to_previous(std::size_t contestant, int ranks) const;
 
   bool previous_is_last_;
   TrialKind kind_;
