@@ -90,9 +90,9 @@ struct Algorithm {
   std::function<std::string(const Shape&, const AlgorithmOptions&)> refusal;
   /// Chunks per shard that its programs use (Shape::chunks is ignored).
   std::function<Chunk(const Shape&, const AlgorithmOptions&)> chunks;
-  /// The program of one rank, in time and memory proportional to itself; shape.chunks must be chunks(shape, options).
+  /// The program of one rank, in memory proportional to itself; shape.chunks must be chunks(shape, options).
   std::function<Program(const Shape&, Rank, const AlgorithmOptions&)> program;
-  /// Making one takes time in proportion to all ranks, however short it is.
+  /// Whether that takes time in proportion to all ranks, or to the program alone.
   bool programs_take_all_ranks = false;
   /// Steps of the schedule: the last step of any rank, or, of a rooted collective, no less than that. Takes far less
   /// time than a program.
