@@ -194,6 +194,7 @@ std::size_t length_of(const Program& program) {
 
 std::vector<Sample> all_of(const Groups& nodes, Rank node, const Programs& programs) {
   std::vector<Sample> all;
+  all.reserve(static_cast<std::size_t>(nodes.size(node)));
   for (Rank position = 0; position < nodes.size(node); ++position)
     all.push_back({programs.of(nodes.member(node, position)), 1});
   return all;
@@ -267,6 +268,7 @@ Profile profile_of(const Shape& shape, const Terrain& terrain, Step steps, const
   Reader reader(shape, terrain);
   if (terrain.placement.network != nullptr) {
     std::vector<Sample> all;
+    all.reserve(static_cast<std::size_t>(shape.ranks));
     for (Rank rank = 0; rank < shape.ranks; ++rank) all.push_back({programs.of(rank), 1});
     reader.read(all);
     return reader.profile(k_none);

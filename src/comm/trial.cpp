@@ -21,7 +21,7 @@ constexpr int k_turns = 2;                 // of each in the second and third st
 constexpr int k_stages = 3;                // in the last and after it, those that are left go on
 constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr int k_last_turns = 4;            // of each after the last stage, where they are as close as
-constexpr double k_close = 0.08;           // of the previous implementation's time
+constexpr double k_close_race = 0.08;      // of the previous implementation's time
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
 constexpr double k_expected = 0.5;         // of the lead that decides is the expected one
 constexpr double k_expected_late = 0.2;    // the same after the many calls of those turns
@@ -173,7 +173,7 @@ bool Trial::beats_previous(std::size_t contestant, int ranks) const {
 bool Trial::is_close_to_previous(std::size_t contestant, int ranks) const {
   const auto of_previous = static_cast<double>(sums_.back());
   const double measured = of_previous - static_cast<double>(sums_[contestant]);
-  return std::min(std::abs(measured), std::abs(lead_over_previous(contestant, ranks))) <= k_close * of_previous;
+  return std::min(std::abs(measured), std::abs(lead_over_previous(contestant, ranks))) <= k_close_race * of_previous;
 }
 
 double Trial::seconds(std::size_t contestant, int ranks) const {

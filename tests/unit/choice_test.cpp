@@ -129,14 +129,17 @@ TEST(Choice, swing_beats_recursive_halving_on_a_torus) {
   EXPECT_LT(named(all, "swing").seconds, named(all, "recursive-halving").seconds);
 }
 
-TEST(Choice, every_row_that_serves_the_collective_is_a_candidate) {
+TEST(Choice, every_row_that_serves_the_collective_and_repeats_no_other_is_a_candidate) {
   Chooser chooser(16, on_nodes(16, 4), {}, {});
+  AlgorithmOptions given;
+  given.groups = grouped(on_nodes(16, 4).node_of);
   for (int c = 0; c < k_collectives; ++c) {
     const auto collective = static_cast<Collective>(c);
     const auto all = chooser.candidates({collective, 0, 1024, true, true});
     for (const Algorithm& algorithm : algorithms()) {
       const bool tried = std::ranges::any_of(all, [&](const Candidate& one) { return one.algorithm == &algorithm; });
-      EXPECT_EQ(tried, serves(algorithm, collective)) << algorithm.name << " " << name(collective);
+      const bool repeats = algorithm.repeats && algorithm.repeats({collective, 16, 1, 0}, given);
+      EXPECT_EQ(tried, serves(algorithm, collective) && !repeats) << algorithm.name << " " << name(collective);
     }
   }
 }

@@ -219,7 +219,7 @@ TEST(Trial, short_calls_that_are_close_have_longer_turns_at_last) {
 
 // And so has what looks close with what was expected, whatever it is.
 TEST(Trial, ours_and_the_previous_implementation_go_on_where_they_are_very_close) {
-  const auto turns = [](std::vector<double> seconds, std::vector<std::optional<double>> expected,
+  const auto turns = [](const std::vector<double>& seconds, std::vector<std::optional<double>> expected,
                         TrialKind kind = TrialKind::as_they_come) {
     Trial trial(std::move(expected), true, kind);
     return played(trial, seconds, 8);
