@@ -42,8 +42,8 @@ class Leaders {
   /// Of a leader and its flock.
   KnomialTree tree(Rank size, Rank place) const { return {size, place, radices_.within}; }
   Step steps_of_trees() const { return tree(largest_flock_, 0).steps(); }
-  /// The ranks of a group in a class.
-  std::vector<Rank> members(Rank group, Rank which) const;
+  /// Adds the ranks of a group in a class.
+  void add_members(Rank group, Rank which, std::vector<Rank>& ranks) const;
 
  private:
   const Groups& groups_;

@@ -47,8 +47,9 @@ class Slice {
 
  private:
   Runs blocks(std::vector<Rank> ranks) const {
-    std::ranges::sort(ranks);
+    if (!std::ranges::is_sorted(ranks)) std::ranges::sort(ranks);
     Runs runs;
+    runs.reserve(ranks.size());
     for (const Rank rank : ranks) runs.push_back({Buffer::output, rank * chunks_ + slice_, 1});
     return runs;
   }
@@ -70,17 +71,16 @@ class Slice {
         });
   }
 
-  // An allgather of groups (or leaders): `ranks_of(place)` are the shards that a place brings.
-  template <typename RanksOf, typename RankAt>
-  void gather_all(Rank places, Rank place, int radix, Step begin, RanksOf ranks_of, RankAt rank_at) {
+  // An allgather of groups (or leaders): `add_ranks(place, ranks)` adds those whose shards a place brings.
+  template <typename AddRanks, typename RankAt>
+  void gather_all(Rank places, Rank place, int radix, Step begin, AddRanks add_ranks, RankAt rank_at) {
     const Program program = bruck_allgather({Collective::allgather, places, 1, 0}, place, radix);
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Op op = program.op(i);
       if (op.action == Action::copy) continue;
       std::vector<Rank> ranks;
       for (const Run& run : op.action == Action::send ? op.source : op.target)
-        for (Chunk at = run.first; at < run.first + run.count; ++at)
-          for (const Rank rank : ranks_of(at)) ranks.push_back(rank);
+        for (Chunk at = run.first; at < run.first + run.count; ++at) add_ranks(at, ranks);
       if (op.action == Action::send)
         ops_.send(begin + op.step, blocks(std::move(ranks)), rank_at(op.peer));
       else
@@ -91,19 +91,16 @@ class Slice {
   void between(Rank which) {
     gather_all(
         groups_.groups(), group_, leaders_.radices().between, begin_ + stages_.up,
-        [&](Rank group) { return leaders_.members(group, which); },
+        [&](Rank group, std::vector<Rank>& ranks) { leaders_.add_members(group, which, ranks); },
         [&](Rank group) { return leaders_.carrier(group, which); });
   }
 
   void among() {
     gather_all(
         leaders_.of(group_), leader_, k_leaders_radix, begin_ + stages_.up + stages_.between,
-        [&](Rank leader) {
-          std::vector<Rank> ranks;
+        [&](Rank leader, std::vector<Rank>& ranks) {
           for (Rank which = leader; which < leaders_.classes(); which += leaders_.of(group_))
-            for (Rank group = 0; group < groups_.groups(); ++group)
-              for (const Rank rank : leaders_.members(group, which)) ranks.push_back(rank);
-          return ranks;
+            for (Rank group = 0; group < groups_.groups(); ++group) leaders_.add_members(group, which, ranks);
         },
         [&](Rank leader) { return groups_.member(group_, leader); });
   }
@@ -152,11 +149,9 @@ std::vector<Rank> Leaders::flock(Rank group, Rank leader) const {
   return ranks;
 }
 
-std::vector<Rank> Leaders::members(Rank group, Rank which) const {
-  std::vector<Rank> ranks;
+void Leaders::add_members(Rank group, Rank which, std::vector<Rank>& ranks) const {
   for (Rank position = which; position < groups_.size(group); position += classes_)
     ranks.push_back(groups_.member(group, position));
-  return ranks;
 }
 
 void Interleaved::add_to(ProgramBuilder& program) {

@@ -200,17 +200,18 @@ std::vector<Sample> all_of(const Groups& nodes, Rank node, const Programs& progr
   return all;
 }
 
-// All of the rank's node where that takes little. Else the rank, the first and the last, which in chains and trees have
-// what goes to other nodes, and one that stands for all others; among very many ranks, where a program may take
-// milliseconds, the rank and one for all others; in an alltoall, where all have as much to send, the rank alone.
+// All of the rank's node where that takes little and they differ. Else the rank, the first and the last, which in
+// chains and trees have what goes to other nodes, and one that stands for all others; among very many ranks, where a
+// program may take milliseconds, the rank and one for all others; in an alltoall, where all have as much to send, the
+// rank alone.
 std::vector<Sample> sample_of(const Groups& nodes, Rank rank, const Shape& shape, const Programs& programs) {
   constexpr Rank k_few = 2048;
   const Rank node = nodes.group_of(rank), size = nodes.size(node);
   if (std::int64_t{size} * nodes.ranks() <= k_programs) return all_of(nodes, node, programs);
-  const bool is_many = nodes.ranks() > k_few;
+  const bool is_many = nodes.ranks() > k_few, are_alike = shape.collective == Collective::alltoall;
   std::vector<Sample> sample;
   sample.push_back({programs.of(rank), 1});
-  if (is_many && shape.collective == Collective::alltoall) {
+  if (is_many && are_alike) {
     sample.back().ranks = size;
     return sample;
   }
@@ -220,7 +221,8 @@ std::vector<Sample> sample_of(const Groups& nodes, Rank rank, const Shape& shape
   sample.push_back({programs.of(middle), 1});
   const std::size_t length =
       length_of(sample[0].program) + static_cast<std::size_t>(size - 1) * length_of(sample[1].program);
-  const bool are_short = !programs.take_all_ranks && length <= (rooted(shape.collective) ? k_length_rooted : k_length);
+  const bool are_short =
+      !are_alike && !programs.take_all_ranks && length <= (rooted(shape.collective) ? k_length_rooted : k_length);
   double others = size - 2;
   for (Rank position = 0; position < size; ++position) {
     const bool is_end = position == 0 || position == size - 1;
