@@ -99,11 +99,11 @@ typedef struct mca_coll_topo_declined_t {
 /* Where a collective of a communicator goes in a process that has an accelerator: agreed at its first call. */
 typedef enum { MCA_COLL_TOPO_UNKNOWN, MCA_COLL_TOPO_STAGES, MCA_COLL_TOPO_LEAVES } mca_coll_topo_staging_t;
 
-/* Sizes that the communicator's former function gets wrong, from `first` on. */
-typedef struct mca_coll_topo_wrong_t {
+/* Blocks that the communicator's former alltoall gets wrong where input and output have different layouts. */
+typedef struct mca_coll_topo_mended_t {
     size_t first; /* bytes */
-    size_t sizes; /* how many; 0: none */
-} mca_coll_topo_wrong_t;
+    size_t sizes; /* how many, from `first` on; 0: none */
+} mca_coll_topo_mended_t;
 
 /* Requests that are over, each with an operation for more calls like its own. */
 typedef struct mca_coll_topo_kept_t {
@@ -132,7 +132,7 @@ typedef struct mca_coll_topo_module_t {
     struct shell_memory memory;                  /* packed data of derived datatypes */
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES][MCA_COLL_TOPO_DECLINED];
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
-    mca_coll_topo_wrong_t wrong[COLLTOPO_COLLECTIVES];
+    mca_coll_topo_mended_t mended;
     mca_coll_topo_kept_t kept[COLLTOPO_COLLECTIVES];
     mca_coll_topo_previous_t previous;
 } mca_coll_topo_module_t;
@@ -257,15 +257,20 @@ bool mca_coll_topo_cannot_be_above(const ompi_communicator_t *comm);
 bool mca_coll_topo_shell_reduction(const mca_coll_topo_reduction_t *asked, struct shell_reduction *reduction,
                                    colltopo_call *call);
 
-/* Fills in module->wrong: the former functions that are known to give wrong results in this release of Open MPI. */
+/* Fills in module->mended: what is known to give wrong results in this release of Open MPI. */
 void mca_coll_topo_find_defects(mca_coll_topo_module_t *module);
 void mca_coll_topo_say_defects(const mca_coll_topo_module_t *module);
 
-/* `bytes`: of a block or vector. Equal on all ranks. */
-static inline int mca_coll_topo_previous_is_wrong(const mca_coll_topo_module_t *module, int collective, size_t bytes)
+/* Whether the former alltoall takes a block of `bytes` only in the layout that the output has. */
+static inline bool mca_coll_topo_must_mend(const mca_coll_topo_module_t *module, size_t bytes)
 {
-    return bytes - module->wrong[collective].first < module->wrong[collective].sizes;
+    return bytes - module->mended.first < module->mended.sizes;
 }
+
+/* The former alltoall, not in place, of an input that is laid out like the output first. */
+int mca_coll_topo_mend_alltoall(mca_coll_topo_module_t *topo, const void *sbuf, mca_coll_topo_count_t scount,
+                                ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
+                                ompi_datatype_t *rdtype, ompi_communicator_t *comm);
 
 /* What this process can do with memory of an accelerator. */
 typedef struct mca_coll_topo_device_t {

@@ -49,17 +49,12 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
-    const int wrong = mca_coll_topo_previous_is_wrong(topo, collective, bytes);
     if (OPAL_LIKELY((in_place || mca_coll_topo_is_plain(sdtype)) && mca_coll_topo_is_plain(rdtype))) {
-        const colltopo_call call = {.input = sbuf,
-                                    .output = rbuf,
-                                    .in_place = in_place,
-                                    .previous_is_wrong = wrong,
-                                    MCA_COLL_TOPO_GRANULES(bytes)};
+        const colltopo_call call = {.input = sbuf, .output = rbuf, .in_place = in_place, MCA_COLL_TOPO_GRANULES(bytes)};
         rc = run(topo->collectives, &call);
     } else {
         const size_t ranks = (size_t) topo->ranks;
-        colltopo_call call = {.in_place = in_place, .previous_is_wrong = wrong, MCA_COLL_TOPO_GRANULES(bytes)};
+        colltopo_call call = {.in_place = in_place, MCA_COLL_TOPO_GRANULES(bytes)};
         const mca_coll_topo_move_t move = {.collective = collective,
                                            .input = {sbuf,
                                                      in_place       ? 0
@@ -83,6 +78,20 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
     (MPI_IN_PLACE == sbuf ? pass(name, sbuf, rcount, rdtype, rbuf, rcount, rdtype) \
                           : pass(name, sbuf, scount, sdtype, rbuf, rcount, rdtype))
 
+static inline int mca_coll_topo_leave_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
+                                               void *rbuf, mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype,
+                                               ompi_communicator_t *comm, mca_coll_topo_module_t *topo)
+{
+    const size_t bytes = mca_coll_topo_bytes(rdtype, (size_t) rcount);
+
+    if (OPAL_UNLIKELY(mca_coll_topo_must_mend(topo, bytes)) && MPI_IN_PLACE != sbuf
+        && (sdtype != rdtype || scount != rcount) && !(mca_coll_topo_is_plain(sdtype) && mca_coll_topo_is_plain(rdtype))
+        && mca_coll_topo_bytes(sdtype, (size_t) scount) == bytes) {
+        return mca_coll_topo_mend_alltoall(topo, sbuf, scount, sdtype, rbuf, rcount, rdtype, comm);
+    }
+    return MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_PASS_ON, alltoall);
+}
+
 /* What serves a call is not inlined: a call that is passed on at once saves no registers. */
 #define MCA_COLL_TOPO_SERVE static __attribute__((noinline)) int
 
@@ -94,7 +103,10 @@ MCA_COLL_TOPO_SERVE mca_coll_topo_serve_alltoall(const void *sbuf, mca_coll_topo
     const int rc = mca_coll_topo_exchange(topo, colltopo_alltoall, COLLTOPO_ALLTOALL, false, sbuf, (size_t) scount,
                                           sdtype, rbuf, (size_t) rcount, rdtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_FALL_BACK, alltoall) : rc;
+    return COLLTOPO_DECLINED == rc ? mca_coll_topo_came_back(
+               topo, COLLTOPO_ALLTOALL,
+               mca_coll_topo_leave_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo))
+                                   : rc;
 }
 
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -104,7 +116,7 @@ int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
     if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALL, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0, 0)) {
-        return MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_PASS_ON, alltoall);
+        return mca_coll_topo_leave_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
     }
     return mca_coll_topo_serve_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
 }
@@ -143,10 +155,7 @@ MCA_COLL_TOPO_SERVE mca_coll_topo_serve_bcast(void *buf, mca_coll_topo_count_t c
     }
     rc = mca_coll_topo_ready(topo);
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
-        colltopo_call call = {.output = buf,
-                              .root = root,
-                              .previous_is_wrong = mca_coll_topo_previous_is_wrong(topo, COLLTOPO_BCAST, bytes),
-                              MCA_COLL_TOPO_GRANULES(bytes)};
+        colltopo_call call = {.output = buf, .root = root, MCA_COLL_TOPO_GRANULES(bytes)};
         if (OPAL_LIKELY(mca_coll_topo_is_plain(dtype))) {
             rc = colltopo_bcast(topo->collectives, &call);
         } else {
@@ -198,7 +207,6 @@ static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_
                           .output = (void *) output.buf,
                           .in_place = in_place,
                           .root = root,
-                          .previous_is_wrong = mca_coll_topo_previous_is_wrong(topo, collective, bytes),
                           MCA_COLL_TOPO_GRANULES(bytes)};
     if (OPAL_LIKELY((0 == input.blocks || mca_coll_topo_is_plain(input.dtype))
                     && (0 == output.blocks || mca_coll_topo_is_plain(output.dtype)))) {
@@ -290,7 +298,6 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
         return rc;
     }
     const bool receives = COLLTOPO_REDUCE != collective || root == topo->rank;
-    const int wrong = NULL == counts && mca_coll_topo_previous_is_wrong(topo, collective, bytes);
     if (OPAL_UNLIKELY(!mca_coll_topo_is_basic(dtype))) {
         const mca_coll_topo_reduction_t reduction = {.collective = collective,
                                                      .operation = {op, dtype},
@@ -299,8 +306,7 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
                                                      .receives = receives,
                                                      .input_count = input_count,
                                                      .output_count = receives ? output_count : 0};
-        colltopo_call derived = {
-            .count = count, .counts = counts, .root = root, .op_properties = op_properties, .previous_is_wrong = wrong};
+        colltopo_call derived = {.count = count, .counts = counts, .root = root, .op_properties = op_properties};
         return mca_coll_topo_reduce_derived(topo, &reduction, &derived);
     }
     mca_coll_topo_operation_t operation = {op, dtype};
@@ -313,8 +319,7 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
                                 .root = root,
                                 .op_properties = op_properties,
                                 .reduce = mca_coll_topo_apply_basic,
-                                .reduce_context = &operation,
-                                .previous_is_wrong = wrong};
+                                .reduce_context = &operation};
     rc = run(topo->collectives, &call);
     if (NULL != counts) {
         return OPAL_LIKELY(0 >= rc && COLLTOPO_INVALID != rc) ? rc : mca_coll_topo_error(rc);

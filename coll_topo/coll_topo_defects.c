@@ -1,23 +1,24 @@
-/* Calls that Open MPI's own components are known to do wrong, by release.
+/* Calls that Open MPI's own components are known to do wrong, by release, and how one that is left to them is mended.
  *
- * A call may be kept from them only by what is equal on all ranks: the release, the former component, the size of the
- * communicator and the bytes. Whether a rank's two datatypes differ, which is what shows this defect, is its own
- * affair; so all calls of those sizes are kept. docs/open-mpi.md has the table in words, tests/mpi/stock_defects.sh the
- * proof. */
+ * Whether a rank's two datatypes differ, which is what shows this defect, is its own affair, so ranks could not agree
+ * to keep such calls without a message. But a rank can mend its own: what travels is the same. docs/open-mpi.md has the
+ * table in words, tests/mpi/stock_defects.sh the proof. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
 
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ompi/datatype/ompi_datatype.h"
 #include "opal/util/output.h"
 
 typedef struct mca_coll_topo_defect_t {
     int first_release, last_release; /* 40199: the last of 4.1 */
-    const char *component;
-    int collective;
+    const char *component;           /* of the alltoall */
     int ranks, most_ranks;
     size_t bytes, most_bytes; /* of a block */
 } mca_coll_topo_defect_t;
@@ -25,9 +26,9 @@ typedef struct mca_coll_topo_defect_t {
 /* The modified Bruck of 4.1's alltoall packs what it has received by the send type (open-mpi/ompi pull request 10488,
  * in 5.0). Which release of 4.1 has the correction, if any, is not known here, so none is trusted. These are the sizes
  * for which tuned's fixed decision takes that algorithm. */
-#define MCA_COLL_TOPO_BRUCK(ranks, most_ranks, bytes, most_bytes)                      \
-    {                                                                                  \
-        40100, 40199, "tuned", COLLTOPO_ALLTOALL, ranks, most_ranks, bytes, most_bytes \
+#define MCA_COLL_TOPO_BRUCK(ranks, most_ranks, bytes, most_bytes)   \
+    {                                                               \
+        40100, 40199, "tuned", ranks, most_ranks, bytes, most_bytes \
     }
 
 static const mca_coll_topo_defect_t mca_coll_topo_defects[] = {
@@ -61,23 +62,14 @@ static bool mca_coll_topo_is_of(const mca_coll_base_module_t *module, const char
            && '_' == name[length + strlen(component)];
 }
 
-static const mca_coll_base_module_t *mca_coll_topo_previous_module(const mca_coll_topo_module_t *module, int collective)
-{
-    switch (collective) {
-    case COLLTOPO_ALLTOALL:
-        return module->previous.alltoall_module;
-    default:
-        return NULL;
-    }
-}
-
-static const mca_coll_topo_defect_t *mca_coll_topo_next_defect(const mca_coll_topo_module_t *module, size_t *at)
+/* Of any number of ranks there is one at most. */
+static const mca_coll_topo_defect_t *mca_coll_topo_defect_of(const mca_coll_topo_module_t *module)
 {
     const int release = mca_coll_topo_release();
+    const mca_coll_base_module_t *previous = module->previous.alltoall_module;
 
-    while (*at < sizeof(mca_coll_topo_defects) / sizeof(mca_coll_topo_defects[0])) {
-        const mca_coll_topo_defect_t *defect = &mca_coll_topo_defects[(*at)++];
-        const mca_coll_base_module_t *previous = mca_coll_topo_previous_module(module, defect->collective);
+    for (size_t i = 0; i < sizeof(mca_coll_topo_defects) / sizeof(mca_coll_topo_defects[0]); ++i) {
+        const mca_coll_topo_defect_t *defect = &mca_coll_topo_defects[i];
         if (defect->first_release <= release && release <= defect->last_release && defect->ranks <= module->ranks
             && module->ranks <= defect->most_ranks && NULL != previous
             && mca_coll_topo_is_of(previous, defect->component)) {
@@ -106,22 +98,43 @@ bool mca_coll_topo_cannot_be_above(const ompi_communicator_t *comm)
 
 void mca_coll_topo_find_defects(mca_coll_topo_module_t *module)
 {
-    const mca_coll_topo_defect_t *defect;
+    const mca_coll_topo_defect_t *defect = mca_coll_topo_defect_of(module);
 
-    for (size_t at = 0; NULL != (defect = mca_coll_topo_next_defect(module, &at));) {
-        module->wrong[defect->collective] =
-            (mca_coll_topo_wrong_t){defect->bytes, defect->most_bytes - defect->bytes + 1};
+    if (NULL != defect) {
+        module->mended = (mca_coll_topo_mended_t){defect->bytes, defect->most_bytes - defect->bytes + 1};
     }
 }
 
 void mca_coll_topo_say_defects(const mca_coll_topo_module_t *module)
 {
-    const mca_coll_topo_defect_t *defect;
+    const mca_coll_topo_defect_t *defect = mca_coll_topo_defect_of(module);
 
-    for (size_t at = 0; NULL != (defect = mca_coll_topo_next_defect(module, &at));) {
+    if (NULL != defect) {
         opal_output(0,
                     "coll/topo: alltoall of %zu to %zu bytes on %d ranks: %s of this Open MPI gives wrong data where "
-                    "send and receive datatypes differ; auto does not leave such calls to it",
+                    "send and receive datatypes differ; where such a call is left to it, the input is first laid out "
+                    "as the output is",
                     defect->bytes, defect->most_bytes, module->ranks, defect->component);
     }
+}
+
+int mca_coll_topo_mend_alltoall(mca_coll_topo_module_t *topo, const void *sbuf, mca_coll_topo_count_t scount,
+                                ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
+                                ompi_datatype_t *rdtype, ompi_communicator_t *comm)
+{
+    const size_t sent = (size_t) topo->ranks * (size_t) scount, received = (size_t) topo->ranks * (size_t) rcount;
+    ptrdiff_t gap;
+    char *memory = malloc((size_t) opal_datatype_span(&rdtype->super, received, &gap));
+
+    if (NULL == memory) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    /* Blocks are small enough for these counts. */
+    int rc = ompi_datatype_sndrcv(sbuf, (int32_t) sent, sdtype, memory - gap, (int32_t) received, rdtype);
+    if (OMPI_SUCCESS == rc) {
+        rc = topo->previous.alltoall(memory - gap, rcount, rdtype, rbuf, rcount, rdtype, comm,
+                                     topo->previous.alltoall_module);
+    }
+    free(memory);
+    return rc;
 }

@@ -30,7 +30,15 @@ run 50 32 --mca coll_topo_allgather_algorithm fallback "$program" allgather
 [ $status -eq 0 ] || fail "allgather in place on 32 ranks, left to the next component: status $status: $output"
 case $output in *"coll/topo served 0"*) ;; *) fail "the allgather was served: $output" ;; esac
 
-# What is said about calls that auto keeps from tuned: by release, ranks and bytes.
+# The alltoall is handed on with the input laid out as the output, in the first call and in those that are known to be
+# declined.
+for ranks in 16 33; do
+  run 50 $ranks --mca coll_topo_alltoall_algorithm fallback "$program" alltoall 1 3
+  [ $status -eq 0 ] || fail "alltoall with different layouts on $ranks ranks, left to the next component: $output"
+  case $output in *"coll/topo served 0"*) ;; *) fail "the alltoall was served: $output" ;; esac
+done
+
+# What is said about calls that tuned does wrong: by release, ranks and bytes.
 said="alltoall of 4 to 511 bytes on 16 ranks: tuned of this Open MPI gives wrong data"
 run 50 16 --mca coll_topo_verbose 1 "$program" alltoall
 case $version:$output in
