@@ -103,10 +103,11 @@ MCA_COLL_TOPO_SERVE mca_coll_topo_serve_alltoall(const void *sbuf, mca_coll_topo
     const int rc = mca_coll_topo_exchange(topo, colltopo_alltoall, COLLTOPO_ALLTOALL, false, sbuf, (size_t) scount,
                                           sdtype, rbuf, (size_t) rcount, rdtype);
 
-    return COLLTOPO_DECLINED == rc ? mca_coll_topo_came_back(
-               topo, COLLTOPO_ALLTOALL,
-               mca_coll_topo_leave_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo))
-                                   : rc;
+    if (OPAL_LIKELY(COLLTOPO_DECLINED != rc)) {
+        return rc;
+    }
+    return mca_coll_topo_came_back(
+        topo, COLLTOPO_ALLTOALL, mca_coll_topo_leave_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo));
 }
 
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,

@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t k_ours = 4;  // the standing decision among them, and the model's best
 constexpr const char* k_previous = "fallback";
 constexpr std::size_t k_first_look = 64, k_last_look = 1024;  // calls between looks at the mean block
+constexpr double k_long_call_seconds = 1e-3;                  // by tune
+constexpr std::size_t k_fewer = 4;                            // times, the first calls that are so long
 constexpr std::size_t k_far_off = 4;                          // times the mean that was decided by
 
 bool root_gives(const Request& request) { return row(request.collective).input.holders == Holders::root; }
@@ -40,7 +42,8 @@ const Decision* Guard::look(const Request& request, const Decision& standing, st
   now_ = {};
   if (one.calls >= settings_.trial_after && learns_size(request.collective) && request.bytes == 0)
     return look_by_mean(one, request, own_bytes);
-  if (one.trial == nullptr && one.calls >= settings_.trial_after && !begin_trial(one, request, standing)) {
+  if (one.trial == nullptr && one.calls >= first_calls(one, request, standing) &&
+      !begin_trial(one, request, standing)) {
     selector_.close(request);
     return &selector_.decide(request);
   }
@@ -86,6 +89,16 @@ void Guard::look_at_mean(Collective collective) {
   const std::size_t mean = agreed_mean(followed.own_bytes, followed.calls);
   if (mean > k_far_off * followed.mean || followed.mean > k_far_off * mean) return set_mean(collective, mean);
   followed = {followed.mean, 0, 0, std::min(2 * followed.until_look, k_last_look)};
+}
+
+// What makes a job's first calls unlike later ones, connections and memory that nobody has touched, is little of a long
+// call; and where tune has measured the standing choice, few of them are enough.
+std::size_t Guard::first_calls(Class& one, const Request& request, const Decision& standing) const {
+  if (!one.first_calls) {
+    const bool are_long = selector_.expected_seconds(standing, request).value_or(0) >= k_long_call_seconds;
+    one.first_calls = settings_.trial_after / (are_long ? k_fewer : 1);
+  }
+  return *one.first_calls;
 }
 
 // The calls so far count for the class that they turn out to be of.

@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/agreement.h"
@@ -65,7 +66,8 @@ class Guard {
   struct Class {
     DecisionKey key;
     std::size_t calls = 0;
-    unsigned long long own_bytes = 0;  // in all these calls
+    std::optional<std::size_t> first_calls;  // before the trial; none yet: nobody asked
+    unsigned long long own_bytes = 0;        // in all these calls
     std::vector<Contestant> contestants;
     std::unique_ptr<Trial> trial;  // null: the model still serves
     bool meets = false;            // whoever may run ahead waits for the others before a call that counts
@@ -95,6 +97,7 @@ class Guard {
   const Decision* look_by_mean(const Class& one, Request request, std::size_t own_bytes);
   Class& class_of(const Request& request);
   void meet(const Request& request, bool all) const;
+  std::size_t first_calls(Class& one, const Request& request, const Decision& standing) const;
   bool begin_trial(Class& one, const Request& request, const Decision& standing);
   /// Returns whether the class is decided.
   bool agree(Class& one, const Request& request);

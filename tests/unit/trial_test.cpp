@@ -627,12 +627,37 @@ std::string bcasts(Ranks& ranks, std::size_t bytes, const std::string& constants
   return seen;
 }
 
-TEST_F(Guarded, short_calls_with_a_root_that_were_measured_have_a_brief_trial) {
+// Of `ranks` ranks of this node, without times.
+ConstantsRecord record_of(int ranks) {
   std::string own(256, '\0');
-  ASSERT_EQ(gethostname(own.data(), own.size() - 1), 0);
-  ConstantsRecord record{{without_domain(own.c_str())}, k_ranks, transport_of_environment(), this_version(), {}, {}};
+  EXPECT_EQ(gethostname(own.data(), own.size() - 1), 0);
+  ConstantsRecord record{{without_domain(own.c_str())}, ranks, transport_of_environment(), this_version(), {}, {}};
   record.constants["latency_node"] = 2e-5;
-  record.places = places_of(std::vector<int>(k_ranks));
+  record.places = places_of(std::vector<int>(static_cast<std::size_t>(ranks)));
+  return record;
+}
+
+TEST_F(Guarded, long_calls_that_were_measured_follow_the_model_a_quarter_as_long) {
+  // Three calls of the standing choice and of the next; then the previous implementation's.
+  constexpr int k_number = 2 + 3 + 3 + 3;
+  for (const double seconds : {0.9e-3, 1.1e-3}) {
+    ConstantsRecord record = record_of(k_ranks);
+    record.constants["latency_node"] = seconds;
+    record.times.push_back({"alltoall", "linear", {{8, seconds}, {64, seconds}}});
+    record.times.push_back({"alltoall", "fallback", {{8, 1.2 * seconds}, {64, 1.2 * seconds}}, "tuned"});
+    write_constants(path_ + std::to_string(seconds), record);
+    Ranks ranks(k_ranks);
+    ranks.previous = "tuned";
+    const Counted counted =
+        calls(ranks, k_number, k_number, {{"constants", path_ + std::to_string(seconds)}, {"trial_after", "8"}}, 100us);
+    EXPECT_EQ(counted.left, seconds < 1e-3 ? 0 : 3);
+    EXPECT_EQ(counted.served, k_number - counted.left);
+    std::filesystem::remove(path_ + std::to_string(seconds));
+  }
+}
+
+TEST_F(Guarded, short_calls_with_a_root_that_were_measured_have_a_brief_trial) {
+  ConstantsRecord record = record_of(k_ranks);
   record.times.push_back({"bcast", "binomial", {{8, 40e-6}, {4096, 80e-6}}});
   record.times.push_back({"bcast", "linear", {{8, 50e-6}, {4096, 95e-6}}});
   record.times.push_back({"bcast", "knomial", {{8, 50e-6}, {4096, 95e-6}}});
