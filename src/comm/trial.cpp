@@ -23,8 +23,9 @@ constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr int k_last_turns = 4;            // of each after the last stage, where they are as close as
 constexpr double k_close_race = 0.08;      // of the previous implementation's time
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
-constexpr double k_expected = 0.5;         // of the lead that decides is the expected one
+constexpr double k_expected = 0.5;         // of the lead that decides is the expected one, at least
 constexpr double k_expected_late = 0.2;    // the same after the many calls of those turns
+constexpr double k_expected_brief = 0.8;   // the same of calls that are nothing beside their meetings
 constexpr double k_most_expected = 0.25;   // of the time of who is behind, that it is taken for
 constexpr double k_longest = 2;            // medians, that a call of a row counts for
 constexpr double k_resolution_ns = 250;    // and by this per rank, which so few calls tell apart
@@ -161,7 +162,16 @@ double Trial::lead_over_previous(std::size_t contestant, int ranks) const {
   if (!expected_[contestant] || !expected_.back()) return lead;
   const double most = k_most_expected * of_previous;
   const double expected = (*expected_.back() - *expected_[contestant]) * 1e9 * ranks;
-  return lead + (stage_ > k_stages ? k_expected_late : k_expected) * (std::clamp(expected, -most, most) - lead);
+  return lead + share_of_expected(ranks) * (std::clamp(expected, -most, most) - lead);
+}
+
+// What calls of a brief trial take beyond what is expected of them are their meetings, that say nothing but are as
+// noisy.
+double Trial::share_of_expected(int ranks) const {
+  if (stage_ > k_stages) return k_expected_late;
+  if (kind_ != TrialKind::brief) return k_expected;
+  const double calls = *expected_.back() * 1e9 * ranks / static_cast<double>(sums_.back());
+  return std::clamp(1 - (1 - k_expected) * calls, k_expected, k_expected_brief);
 }
 
 bool Trial::beats_previous(std::size_t contestant, int ranks) const {

@@ -25,7 +25,8 @@ class Trial {
  public:
   /// `previous_is_last`: the last contestant is the previous implementation, whom others must beat by a margin.
   /// `expected`: seconds per call of each, where something is known. Who is expected to be close is not out for two
-  /// calls, and an expected lead counts as much as a measured one.
+  /// calls, and an expected lead counts as much as a measured one; more where a brief trial's calls are hardly more
+  /// than their meetings.
   Trial(std::vector<std::optional<double>> expected, bool previous_is_last, TrialKind kind = TrialKind::as_they_come);
 
   struct Turn {
@@ -59,6 +60,7 @@ class Trial {
   bool is_out(std::size_t contestant, double times_the_best) const;
   bool is_expected_close(std::size_t contestant) const;
   double lead_over_previous(std::size_t contestant, int ranks) const;
+  double share_of_expected(int ranks) const;
   bool beats_previous(std::size_t contestant, int ranks) const;
   bool is_close_to_previous(std::size_t contestant, int ranks) const;
 

@@ -156,6 +156,20 @@ TEST(Trial, what_was_expected_counts_as_much_in_a_brief_one_as_what_it_measures_
   EXPECT_EQ(winner(20e-6, 2.5e-6), 1u) << "out in the first stage";
 }
 
+TEST(Trial, what_was_expected_counts_the_more_the_more_meetings_a_brief_one_measures) {
+  const auto winner = [](double seconds, double expected, double expected_of_previous) {
+    Trial trial({expected, expected_of_previous}, true, TrialKind::brief);
+    played(trial, {seconds, 24e-6}, 8);
+    return trial.winner();
+  };
+  EXPECT_EQ(winner(27.6e-6, 20e-6, 24e-6), 1u) << "0.8%, by halves: all of it is the call";
+  EXPECT_EQ(winner(27.6e-6, 8e-6, 12e-6), 0u) << "8.8%: three quarters of 16.7%, for half is the call";
+  EXPECT_EQ(winner(36e-6, 2e-6, 6e-6), 1u) << "3.3%: four fifths at most";
+  EXPECT_EQ(winner(35e-6, 2e-6, 6e-6), 0u) << "4.2%";
+  EXPECT_EQ(winner(18e-6, 14e-6, 12e-6), 1u) << "0%";
+  EXPECT_EQ(winner(12e-6, 14e-6, 12e-6), 0u) << "6.3%: what is measured still counts";
+}
+
 // Of a trial at length on eight ranks, where contestant c takes seconds[c]; the last is the previous implementation.
 std::optional<std::size_t> winner_of(const std::vector<double>& seconds, std::vector<std::optional<double>> expected) {
   Trial trial(std::move(expected), true);
