@@ -115,7 +115,8 @@ const Decision* Guard::look_by_mean(const Class& one, Request request, std::size
 bool Guard::begin_trial(Class& one, const Request& request, const Decision& standing) {
   one.meets = rooted(request.collective);
   one.briefly = selector_.trying(request) == Trying::briefly;
-  const std::size_t most = !one.briefly ? k_ours : request.fallback_allowed ? 1 : 2;
+  const bool with_previous = request.fallback_allowed && !selector_.is_previous_hopeless(request);
+  const std::size_t most = !one.briefly ? k_ours : with_previous ? 1 : 2;
   const auto add = [&](const Decision& decision, bool stands) {
     std::string text = decision.file != nullptr ? k_by_schedules
                        : decision.serves()      ? text_of(*decision.algorithm, decision.options.values)
@@ -126,13 +127,13 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
   if (standing.serves()) add(standing, true);
   for (const Decision& decision : selector_.worth_trying(request, most))
     if (one.contestants.size() < most) add(decision, false);
-  if (request.fallback_allowed) add(Decision{}, false);
+  if (with_previous) add(Decision{}, false);
   if (one.contestants.size() < 2) return false;
   const TrialKind kind = one.briefly ? TrialKind::brief : one.meets ? TrialKind::together : TrialKind::as_they_come;
   std::vector<std::optional<double>> expected;
   for (const Contestant& contestant : one.contestants)
     expected.push_back(selector_.expected_seconds(contestant.decision, request));
-  one.trial = std::make_unique<Trial>(std::move(expected), request.fallback_allowed, kind);
+  one.trial = std::make_unique<Trial>(std::move(expected), with_previous, kind);
   return true;
 }
 

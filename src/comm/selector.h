@@ -100,6 +100,8 @@ class Selector : SelectorState {
   std::vector<Decision> worth_trying(const Request& request, std::size_t most);
   /// How the guard measures the call.
   Trying trying(const Request& request);
+  /// The previous component was measured to take so many times as long as the model's first that it needs no turn.
+  bool is_previous_hopeless(const Request& request);
   /// Seconds that a decision, the previous implementation where it serves nothing, is expected to take by what calls
   /// like these were measured to take.
   std::optional<double> expected_seconds(const Decision& decision, const Request& request) const;

@@ -43,6 +43,8 @@ constexpr double k_close = 1.5;
 // Of the previous component's measured time, that one of ours takes at most which a brief trial cannot judge better:
 // its few calls hold meetings. With this many standard errors off both, which must be known, ours must still be ahead.
 constexpr double k_far_ahead = 0.75, k_standard_errors = 3, k_known_error = 1;
+// Times the measured time of the model's first: a turn of the previous component would cost more than it could tell.
+constexpr double k_hopelessly_behind = 3;
 
 // `ours`: what the model chose.
 bool is_surely_ahead(Chooser& chooser, const Candidate& ours, const Request& request) {
@@ -75,6 +77,16 @@ Trying trying(const Settings& settings, Chooser& chooser, const Request& request
 }
 
 Trying Selector::trying(const Request& request) { return colltopo::trying(settings_, *chooser_, request); }
+
+bool Selector::is_previous_hopeless(const Request& request) {
+  Request same = of_schedules(request);
+  same.tried = true;
+  const Candidate& first = chooser_->choose(same);
+  if (first.algorithm == nullptr) return false;
+  const auto own = expected_seconds({first.algorithm, nullptr, first.options, first.name}, request);
+  const auto previous = expected_seconds(Decision{}, request);
+  return own && previous && *previous >= k_hopelessly_behind * *own;
+}
 
 std::optional<double> Selector::expected_seconds(const Decision& decision, const Request& request) const {
   // Another collective's previous implementation is no answer.

@@ -15,13 +15,15 @@ constexpr std::size_t k_third_calls = 13;  // of the third, if calls are short
 constexpr double k_short_ns = 4e6;         // the best contestant's
 constexpr std::size_t k_most_second = 3;   // contestants of the second stage, the best of the first
 constexpr double k_far_behind = 1.5;       // times the best of the first stage: out
+constexpr double k_twice_behind = 1.25;    // the same of who is expected to be more than k_behind times it
 constexpr double k_hopeless = 3;           // the same of who is expected to be at most k_behind times it
 constexpr double k_behind = 1.15;          // times the best of the second stage: out
 constexpr int k_turns = 2;                 // of each in the second and third stage
 constexpr int k_stages = 3;                // in the last and after it, those that are left go on
 constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr int k_last_turns = 4;            // of each after the last stage, where they are as close as
-constexpr double k_close_race = 0.08;      // of the previous implementation's time
+constexpr double k_close_race = 0.08;      // of the previous implementation's time, as measured
+constexpr double k_close_lead = 0.06;      // the same with what is expected
 constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
 constexpr double k_expected = 0.5;         // of the lead that decides is the expected one, at least
 constexpr double k_expected_late = 0.2;    // the same after the many calls of those turns
@@ -146,7 +148,8 @@ std::vector<double> Trial::judged() const {
 // After the stage before this one.
 bool Trial::is_out(std::size_t contestant, double times_the_best) const {
   if (stage_ > 1) return times_the_best > k_behind;
-  return times_the_best > (is_expected_close(contestant) ? k_hopeless : k_far_behind);
+  if (!expected_[contestant]) return times_the_best > k_far_behind;
+  return times_the_best > (is_expected_close(contestant) ? k_hopeless : k_twice_behind);
 }
 
 bool Trial::is_expected_close(std::size_t contestant) const {
@@ -183,7 +186,8 @@ bool Trial::beats_previous(std::size_t contestant, int ranks) const {
 bool Trial::is_close_to_previous(std::size_t contestant, int ranks) const {
   const auto of_previous = static_cast<double>(sums_.back());
   const double measured = of_previous - static_cast<double>(sums_[contestant]);
-  return std::min(std::abs(measured), std::abs(lead_over_previous(contestant, ranks))) <= k_close_race * of_previous;
+  return std::abs(measured) <= k_close_race * of_previous ||
+         std::abs(lead_over_previous(contestant, ranks)) <= k_close_lead * of_previous;
 }
 
 double Trial::seconds(std::size_t contestant, int ranks) const {

@@ -211,6 +211,9 @@ TEST(Trial, two_slow_calls_of_who_is_expected_to_be_close_end_nothing) {
   EXPECT_EQ(turns({8e-6, 10e-6}, 20e-6, 20e-6), std::pair(13, std::optional<std::size_t>(1)));
   EXPECT_EQ(turns({8e-6, 10e-6}, 40e-6, 8e-6).first, 3) << "three times as long";
   EXPECT_EQ(turns({12e-6, 10e-6}, 20e-6, 8e-6).first, 3) << "expected behind";
+  EXPECT_EQ(turns({12e-6, 10e-6}, 12.6e-6, 8e-6).first, 3) << "behind twice";
+  EXPECT_EQ(turns({12e-6, 10e-6}, 12.4e-6, 8e-6).second, 0u);
+  EXPECT_EQ(turns({std::nullopt, std::nullopt}, 12.6e-6, 8e-6).second, 0u) << "nothing expected";
 }
 
 TEST(Trial, a_row_of_calls_takes_what_they_take_together) {
@@ -245,6 +248,7 @@ TEST(Trial, ours_and_the_previous_implementation_go_on_where_they_are_very_close
   EXPECT_EQ(turns({1e-3, 1.05e-3}, {none, none}, TrialKind::together), (std::vector<int>{27, 27}));
   EXPECT_EQ(turns({1e-3, 1.05e-3}, {none, none}, TrialKind::brief), (std::vector<int>{9, 9}));
   EXPECT_EQ(turns({1.1e-3, 1e-3}, {0.8e-3, 1e-3}), (std::vector<int>{91, 91})) << "5% ahead with what was expected";
+  EXPECT_EQ(turns({0.88e-3, 1e-3}, {0.99e-3, 1e-3}), (std::vector<int>{39, 39})) << "7% with it, 12% by calls alone";
   EXPECT_EQ(turns({0.95e-3, 1e-3, 1e-3}, {none, none, none}), (std::vector<int>{91, 39, 91}));
   EXPECT_EQ(turns({0.9e-3, 0.9e-3, 1e-3}, {none, none, none}), (std::vector<int>{39, 39, 39}));
 }
@@ -667,6 +671,26 @@ TEST_F(Guarded, long_calls_that_were_measured_follow_the_model_a_quarter_as_long
     EXPECT_EQ(counted.left, seconds < 1e-3 ? 0 : 3);
     EXPECT_EQ(counted.served, k_number - counted.left);
     std::filesystem::remove(path_ + std::to_string(seconds));
+  }
+}
+
+TEST_F(Guarded, what_was_measured_to_take_three_times_as_long_as_ours_has_no_turn) {
+  for (const double previous : {2.8e-3, 3.2e-3}) {
+    ConstantsRecord record = record_of(k_ranks);
+    record.constants["latency_node"] = 1e-3;
+    record.times.push_back({"alltoall", "linear", {{8, 1e-3}, {64, 1e-3}}});
+    record.times.push_back({"alltoall", "pairwise", {{8, 3e-3}, {64, 3e-3}}});
+    record.times.push_back({"alltoall", "fallback", {{8, previous}, {64, previous}}, "tuned"});
+    const std::string file = path_ + std::to_string(previous);
+    write_constants(file, record);
+    Ranks ranks(k_ranks);
+    ranks.previous = "tuned";
+    const int left =
+        calls(ranks, 250, 250, {{"constants", file}, {"trial_after", "8"}, {"verbose", "1"}}, 20000us).left;
+    EXPECT_EQ(left, previous < 3e-3 ? 3 : 0);
+    const char* const others = previous < 3e-3 ? "measured: linear .*fallback" : "measured: linear .* us, tra[^,]*\\)";
+    EXPECT_THAT(ranks.said, Contains(testing::ContainsRegex(others)));
+    std::filesystem::remove(file);
   }
 }
 
