@@ -116,7 +116,7 @@ bool Guard::begin_trial(Class& one, const Request& request, const Decision& stan
   one.meets = rooted(request.collective);
   one.briefly = selector_.trying(request) == Trying::briefly;
   const bool with_previous = request.fallback_allowed && !selector_.is_previous_hopeless(request);
-  const std::size_t most = !one.briefly ? k_ours : with_previous ? 1 : 2;
+  const std::size_t most = !one.briefly ? k_ours : request.fallback_allowed ? 1 : 2;
   const auto add = [&](const Decision& decision, bool stands) {
     std::string text = decision.file != nullptr ? k_by_schedules
                        : decision.serves()      ? text_of(*decision.algorithm, decision.options.values)

@@ -41,8 +41,9 @@ constexpr double k_briefest = 50e-6;
 constexpr double k_close = 1.5;
 
 // Of the previous component's measured time, that one of ours takes at most which a brief trial cannot judge better:
-// its few calls hold meetings. With this many standard errors off both, which must be known, ours must still be ahead.
-constexpr double k_far_ahead = 0.75, k_standard_errors = 3, k_known_error = 1;
+// its few calls hold meetings. With this many standard errors off both ours must still be ahead; where they are not
+// known it must be so far ahead.
+constexpr double k_far_ahead = 0.75, k_standard_errors = 3, k_known_error = 1, k_very_far_ahead = 0.6;
 // Times the measured time of the model's first: a turn of the previous component would cost more than it could tell.
 constexpr double k_hopelessly_behind = 3;
 
@@ -51,7 +52,9 @@ bool is_surely_ahead(Chooser& chooser, const Candidate& ours, const Request& req
   if (ours.algorithm == nullptr) return false;
   const auto own = chooser.measured(ours.algorithm, ours.options, request);
   const auto previous = chooser.measured(nullptr, {}, request);
-  if (!own || !previous || std::max(own->error, previous->error) >= k_known_error) return false;
+  if (!own || !previous) return false;
+  if (std::max(own->error, previous->error) >= k_known_error)
+    return own->seconds <= k_very_far_ahead * previous->seconds;
   return own->seconds <= k_far_ahead * previous->seconds &&
          own->seconds * (1 + k_standard_errors * own->error) <
              previous->seconds * (1 - k_standard_errors * previous->error);

@@ -19,6 +19,7 @@ constexpr double k_twice_behind = 1.25;    // the same of who is expected to be 
 constexpr double k_hopeless = 3;           // the same of who is expected to be at most k_behind times it
 constexpr double k_behind = 1.15;          // times the best of the second stage: out
 constexpr int k_turns = 2;                 // of each in the second and third stage
+constexpr int k_brief_turns = 1;           // of each in the second one of a brief trial, backwards
 constexpr int k_stages = 3;                // in the last and after it, those that are left go on
 constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr int k_last_turns = 4;            // of each after the last stage, where they are as close as
@@ -60,6 +61,7 @@ void Trial::begin_stage(std::size_t calls, int turns) {
   if (kind_ != TrialKind::brief && stage_ < k_stages - 1)
     for (auto& times : times_) times.clear();
   std::vector<std::size_t> order = left_;
+  if (kind_ == TrialKind::brief && stage_ > 0) std::ranges::reverse(order);
   for (int turn = 0; turn < turns; ++turn) {
     for (const std::size_t contestant : order)
       for (std::size_t call = 0; call < calls; ++call) turns_.push_back({contestant, call > 0});
@@ -110,7 +112,8 @@ void Trial::narrow(std::span<const long long> sums, int ranks) {
     std::erase_if(left_, [&](std::size_t c) { return is_out(c, judged[c] / judged[best]); });
     keep_best(judged);
     if (had_previous && left_.back() != previous && !beats_previous(best, ranks)) left_.push_back(previous);
-    if (left_.size() > 1) return begin_stage(calls_of_a_turn(best, ranks), k_turns);
+    const int turns = kind_ == TrialKind::brief ? k_brief_turns : k_turns;
+    if (left_.size() > 1) return begin_stage(calls_of_a_turn(best, ranks), turns);
   }
   winner_ = best;
   if (had_previous) {
