@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <deque>
 #include <iterator>
@@ -19,11 +20,12 @@ namespace {
 
 constexpr int k_most_blocks = 15;  // of one size in a round
 // Of those near the fastest. Small calls vary most and come first: a connection that carried large ones is another.
-constexpr int k_full_rounds = 2, k_rounds = 24;
+constexpr int k_full_rounds = 2, k_near_rounds = 2, k_rounds = 24;
 constexpr int k_short_rounds = 3;  // of these without calls that tell at once
 // Of the small calls' time: where the first calls of all take longer, full rounds are of those who may yet be near.
 constexpr double k_scarce = 0.25;
 constexpr double k_share_of_small = 0.5;  // of the time, at most
+constexpr double k_step = 1.15;           // of the larger of two sizes to the smaller: with less there is none to find
 
 // Who has a further turn: up to so many times the fastest, and to so many seconds a call.
 struct Field {
@@ -33,8 +35,15 @@ constexpr Field k_all{k_infinite, k_infinite, k_sure};
 constexpr Field k_not_far{k_far, k_far, k_sure};
 // With the one that calls are left to: how sure it is that it is behind says whether a job tries it.
 constexpr Field k_near_and_previous{k_near_fastest, k_far, k_infinite};
+constexpr Field k_nearer_and_previous{1.25, k_far, k_infinite};  // after turns enough to tell
 constexpr Field k_near_short_ones{k_near_fastest, k_near_fastest, k_sure};
 constexpr Field k_near_ones{k_near_fastest, k_near_fastest, k_infinite};
+
+const Field& field_of_small(int round, bool is_scarce) {
+  if (round >= k_full_rounds + k_near_rounds) return k_nearer_and_previous;
+  if (round >= k_full_rounds) return k_near_and_previous;
+  return is_scarce ? k_not_far : k_all;
+}
 
 // Small calls in the order of how many connections they leave: with 64 ranks on two processors a meeting of all takes
 // 2 ms before alltoalls and 6 after them, as a rank that waits looks after everyone whom it is connected to.
@@ -68,6 +77,13 @@ std::vector<std::size_t> sizes_of(Collective collective) {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   return probe::sizes_of(collective, ranks);
+}
+
+// Powers of two beyond `low` and below `high`.
+std::vector<std::size_t> octaves_between(std::size_t low, std::size_t high) {
+  std::vector<std::size_t> octaves;
+  for (std::size_t bytes = std::bit_floor(low) * 2; bytes < high; bytes *= 2) octaves.push_back(bytes);
+  return octaves;
 }
 
 // How long the calls of one size go on.
@@ -162,20 +178,49 @@ void measure_first(Measured& one, std::deque<Measured>& all, Meetings& meetings,
   visit({&one}, meetings, bytes, part.first, fastest_of(here, bytes), limit);
 }
 
+bool is_near(const Measured& one, std::deque<Measured>& all, std::size_t bytes) {
+  const double fastest = fastest_of(serving(all, one.collective(), bytes), bytes);
+  return std::isfinite(fastest) && one.best_visit(bytes) <= k_near_fastest * fastest;
+}
+
 // Whoever was near the fastest is measured at the next size too, whatever the model says of it there.
 void follow(std::deque<Measured>& all, Meetings& meetings, const Part& part, const Limit& limit) {
   for (const Collective collective : k_order) {
     const std::vector<std::size_t> sizes = sizes_of(collective);
     for (std::size_t at = part.begin; at < std::min(part.end, sizes.size()); ++at) {
       const std::size_t before = sizes[at - 1], bytes = sizes[at];
-      const double fastest = fastest_of(serving(all, collective, before), before);
       for (Measured* const one : serving(all, collective, before)) {
-        const bool is_near = std::isfinite(fastest) && one->best_visit(before) <= k_near_fastest * fastest;
-        if (!is_near || one->sizes().contains(bytes) || !limit.leaves_time()) continue;
+        if (!is_near(*one, all, before) || one->sizes().contains(bytes) || !limit.leaves_time()) continue;
         one->also(bytes);
         measure_first(*one, all, meetings, part, bytes, limit);
       }
     }
+  }
+}
+
+// Whether what `one` takes at sizes between these is not known from what it takes at them: it is near the fastest at
+// one, and takes longer at the larger. That may be a step, of a packet more or another protocol, and not a slope.
+bool may_step(const Measured& one, std::deque<Measured>& all, std::size_t low, std::size_t high) {
+  const bool is_known = one.serves(low) && one.serves(high) && std::isfinite(one.seconds(low));
+  return is_known && one.seconds(high) > k_step * one.seconds(low) &&
+         (is_near(one, all, low) || is_near(one, all, high));
+}
+
+// The powers of two between the common sizes: of the one that calls are left to all of them, as it may change its
+// algorithm there.
+void fill(std::deque<Measured>& all, Meetings& meetings, std::span<const Collective> collectives, const Part& part,
+          const Limit& limit) {
+  for (const Collective collective : collectives) {
+    const std::vector<std::size_t> common = sizes_of(collective);
+    for (std::size_t at = std::max<std::size_t>(part.begin, 1); at < std::min(part.end, common.size()); ++at)
+      for (const std::size_t bytes : octaves_between(common[at - 1], common[at]))
+        for (Measured& one : all) {
+          if (one.collective() != collective || std::isfinite(one.best_visit(bytes))) continue;
+          if (!(one.is_previous() ? one.serves(bytes) : may_step(one, all, common[at - 1], common[at]))) continue;
+          if (!limit.leaves_time()) return;
+          one.also(bytes);
+          measure_first(one, all, meetings, part, bytes, limit);
+        }
   }
 }
 
@@ -207,8 +252,8 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
       if (contenders[i].collective == k_order[place] && of_small.leaves_time()) begin(i);
     is_scarce = !first.leaves_time() || is_scarce;
     for (int round = 0; round < k_full_rounds + k_rounds; ++round) {
-      const Field& field = round >= k_full_rounds ? k_near_and_previous : is_scarce ? k_not_far : k_all;
-      measure_again(all, meetings, collective, k_small_calls, field, of_small);
+      if (round == k_full_rounds) fill(all, meetings, collective, k_small_calls, of_small);
+      measure_again(all, meetings, collective, k_small_calls, field_of_small(round, is_scarce), of_small);
     }
   }
   for (std::size_t i = 0; i < contenders.size() && limit.leaves_time(); ++i) {
@@ -219,6 +264,7 @@ std::vector<ConstantsRecord::Times> measure(const std::vector<Contender>& conten
   measure_again(all, meetings, k_order, k_large_calls, is_scarce ? k_not_far : k_all, limit);
   for (Measured& one : all) measure_all(one, k_long_calls);
   follow(all, meetings, k_long_calls, limit);
+  fill(all, meetings, k_order, k_large_calls, limit);
   for (int round = 0; round < k_rounds; ++round)
     for (const Part& part : {k_large_calls, k_long_calls}) {
       const Field& field = round < k_short_rounds ? k_near_short_ones : k_near_ones;

@@ -23,10 +23,12 @@ for row in found["times"]:
     rooted = row["collective"] in ("bcast", "reduce", "gather", "scatter")  # of which the shortest cannot be told from a meeting
     every = not rooted and row["algorithm"] == "fallback"  # others only where they may win
     long = row["collective"] in ("allreduce", "bcast", "reduce")  # vectors: to 1 MiB
-    sizes = 16 + 2 * long if row["algorithm"] == "fallback" else 8 + long  # its algorithm changes at powers of two
+    sizes = 16 + 2 * long  # powers of two: of what calls are left to, and of ours where they may have a step
     assert len(row["seconds"]) in ([sizes] if every else range(1, sizes + 1)) and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
     assert set(row["errors"]) <= set(row["seconds"]) and all(0 <= error < 10 for error in row["errors"].values()), row
 assert sum(len(row["errors"]) for row in found["times"]) > sum(len(row["seconds"]) for row in found["times"]) / 4, "times of few rows, though there is time: %s" % found["times"]
+between = [size for row in found["times"] if row["algorithm"] != "fallback" for size in row["seconds"] if size in ("16", "64", "256", "1024", "2048", "8192", "32768", "131072")]
+assert len(between) > 20 and {"256", "1024", "2048"} <= set(between), "ours are not measured between the common sizes, though there is time: %s" % found["times"]
 of = lambda collective: {row["algorithm"] for row in found["times"] if row["collective"] == collective}
 assert sum("1048576" in row["seconds"] for row in found["times"]) > 3, "no calls of 1 MiB, though there is time"
 vectors = [(row["seconds"]["262144"], "1048576" in row["seconds"]) for name in ("allreduce", "bcast", "reduce") for row in found["times"] if row["collective"] == name and "262144" in row["seconds"]]
