@@ -43,7 +43,7 @@ constexpr double k_close = 1.5;
 // Of the previous component's measured time, that one of ours takes at most which a brief trial cannot judge better:
 // its few calls hold meetings. With this many standard errors off both ours must still be ahead; where they are not
 // known it must be so far ahead.
-constexpr double k_far_ahead = 0.75, k_standard_errors = 3, k_known_error = 1, k_very_far_ahead = 0.6;
+constexpr double k_far_ahead = 0.85, k_standard_errors = 2, k_known_error = 1, k_very_far_ahead = 0.6;
 // Times the measured time of the model's first: a turn of the previous component would cost more than it could tell.
 constexpr double k_hopelessly_behind = 3;
 

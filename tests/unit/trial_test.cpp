@@ -767,9 +767,11 @@ Trying trying_by(const MeasuredRow::Time& own, const MeasuredRow::Time& previous
 TEST(Trials, of_measured_calls_with_a_root_none_is_where_ours_is_far_ahead_by_many_calls) {
   constexpr std::size_t k_bytes = 32768;
   EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 160e-6, 0.02}), Trying::not_at_all);
-  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 100e-6, 0.02}), Trying::briefly) << "not far";
-  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.3}, {k_bytes, 160e-6, 0.02}), Trying::briefly) << "perhaps not ahead";
-  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 160e-6, 0.2}), Trying::briefly) << "perhaps not ahead";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 92e-6, 0.02}), Trying::briefly) << "not far";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 96e-6, 0.02}), Trying::not_at_all) << "far";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 160e-6, 0.2}), Trying::not_at_all) << "ahead all the same";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.5}, {k_bytes, 160e-6, 0.02}), Trying::briefly) << "perhaps not ahead";
+  EXPECT_EQ(trying_by({k_bytes, 80e-6, 0.02}, {k_bytes, 160e-6, 0.26}), Trying::briefly) << "perhaps not ahead";
   EXPECT_EQ(trying_by({k_bytes, 80e-6}, {k_bytes, 130e-6}), Trying::briefly) << "of a few calls";
   EXPECT_EQ(trying_by({k_bytes, 80e-6}, {k_bytes, 130e-6, 0.02}), Trying::briefly) << "the same of one";
   EXPECT_EQ(trying_by({k_bytes, 80e-6}, {k_bytes, 135e-6}), Trying::not_at_all) << "very far";
