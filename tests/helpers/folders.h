@@ -1,9 +1,6 @@
 // Folders of schedules, for tests of what is found in them.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -11,16 +8,9 @@
 #include "colltopo/text.h"
 #include "colltopo/topology.h"
 #include "colltopo/verify.h"
+#include "empty_folder.h"
 
 namespace colltopo {
-
-/// An empty folder of this test's.
-inline std::string folder_named(const std::string& name) {
-  const std::string path = testing::TempDir() + name;
-  std::filesystem::remove_all(path);
-  std::filesystem::create_directories(path);
-  return path;
-}
 
 /// A pairwise exchange or a binomial tree (any proved schedule would do) that says it was made for the ranks of `spec`.
 inline void file_schedule(const std::string& path, const std::string& spec,
