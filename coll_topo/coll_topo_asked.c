@@ -208,54 +208,12 @@ int mca_coll_topo_end(mca_coll_topo_request_t *request)
     return rc;
 }
 
-/* A communicator that differs from the call's in the next tag to reserve. Ranks whose communicator has known for longer
- * that such calls are declined have let the former function reserve the tag that this rank has reserved itself, and
- * others may have been reserved since. It keeps the real one as long as requests use it. */
-typedef struct mca_coll_topo_stand_in_t {
-    ompi_communicator_t super;
-    ompi_communicator_t *real;
-} mca_coll_topo_stand_in_t;
-
-static void mca_coll_topo_stand_in_destruct(mca_coll_topo_stand_in_t *stand_in)
-{
-    OBJ_RELEASE(stand_in->real);
-}
-
-static OBJ_CLASS_INSTANCE(mca_coll_topo_stand_in_t, opal_object_t, NULL, mca_coll_topo_stand_in_destruct);
-
 void mca_coll_topo_drop_data(mca_coll_topo_request_t *request)
 {
     shell_free(&request->memory);
     shell_free(&request->input.memory);
     shell_free(&request->output.memory);
     request->is_laid_out = request->is_packed = false;
-    if (NULL != request->stand_in) {
-        OBJ_RELEASE(request->stand_in);
-        request->stand_in = NULL;
-    }
-}
-
-/* Holds on to what the call uses: users may free their handles at once. */
-void mca_coll_topo_hold(mca_coll_topo_request_t *request)
-{
-    if (NULL != request->uneven) {
-        return; /* holds what it needs */
-    }
-    const mca_coll_topo_asked_t *asked = &request->asked;
-    ompi_op_t *const op = asked->is_reduction ? asked->reduction.operation.op : NULL;
-    ompi_datatype_t *const types[2] = {asked->is_reduction ? asked->reduction.operation.dtype : asked->move.input.dtype,
-                                       asked->is_reduction ? NULL : asked->move.output.dtype};
-
-    for (int i = 0; i < 2; ++i) {
-        if (NULL != types[i] && !ompi_datatype_is_predefined(types[i])) {
-            OBJ_RETAIN(types[i]);
-            request->kept_types[i] = types[i];
-        }
-    }
-    if (NULL != op && !ompi_op_is_intrinsic(op)) {
-        OBJ_RETAIN(op);
-        request->kept_op = op;
-    }
 }
 
 void mca_coll_topo_let_go(mca_coll_topo_request_t *request)
@@ -264,36 +222,10 @@ void mca_coll_topo_let_go(mca_coll_topo_request_t *request)
         colltopo_release(request->operation);
         request->operation = NULL;
     }
+    mca_coll_topo_drop_passed(request);
     mca_coll_topo_drop_data(request);
-    for (int i = 0; i < 2; ++i) {
-        if (NULL != request->kept_types[i]) {
-            OBJ_RELEASE(request->kept_types[i]);
-            request->kept_types[i] = NULL;
-        }
-    }
-    if (NULL != request->kept_op) {
-        OBJ_RELEASE(request->kept_op);
-        request->kept_op = NULL;
-    }
     free(request->counts);
     request->counts = NULL;
     mca_coll_topo_drop_uneven(request);
-}
-
-int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request)
-{
-    mca_coll_topo_stand_in_t *stand_in = OBJ_NEW(mca_coll_topo_stand_in_t);
-    const size_t object = sizeof(opal_object_t);
-    int rc;
-
-    if (NULL == stand_in) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    memcpy((char *) stand_in + object, (const char *) request->comm + object, sizeof(ompi_communicator_t) - object);
-    stand_in->super.c_nbc_tag = request->tag;
-    stand_in->real = request->comm;
-    OBJ_RETAIN(request->comm);
-    rc = request->kind->pass_on(request->topo, &request->arguments, &stand_in->super, &request->passed);
-    request->stand_in = stand_in; /* libnbc keeps no hold on it between its messages */
-    return rc;
+    mca_coll_topo_drop_held(request);
 }

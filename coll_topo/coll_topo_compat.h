@@ -40,6 +40,49 @@ typedef const MPI_Aint *mca_coll_topo_byte_displs_t;
 #    define mca_coll_topo_byte_displ_at(displs, i) ((displs)[i])
 #endif
 
+/* Whether a call gave an array of counts or of places. The copies are made at a place of `items` numbers, and return
+ * what follows them there. */
+#define mca_coll_topo_is_given(array) (0 != (intptr_t) (array))
+#if defined(MCA_COLL_BASE_VERSION_3_0_0)
+static inline size_t *mca_coll_topo_copy_counts(mca_coll_topo_counts_t *counts, size_t items, size_t *place)
+{
+    for (size_t i = 0; i < items; ++i) {
+        place[i] = ompi_count_array_get(*counts, i);
+    }
+    OMPI_COUNT_ARRAY_INIT(counts, place);
+    return place + items;
+}
+static inline size_t *mca_coll_topo_copy_displs(mca_coll_topo_displs_t *displs, size_t items, size_t *place)
+{
+    ptrdiff_t *const places = (ptrdiff_t *) place;
+    for (size_t i = 0; i < items; ++i) {
+        places[i] = ompi_disp_array_get(*displs, i);
+    }
+    OMPI_DISP_ARRAY_INIT(displs, places);
+    return place + items;
+}
+#    define mca_coll_topo_copy_byte_displs mca_coll_topo_copy_displs
+#else
+static inline size_t *mca_coll_topo_copy_counts(mca_coll_topo_counts_t *counts, size_t items, size_t *place)
+{
+    *counts = memcpy(place, *counts, items * sizeof(**counts));
+    return place + items;
+}
+#    define mca_coll_topo_copy_displs mca_coll_topo_copy_counts
+static inline size_t *mca_coll_topo_copy_byte_displs(mca_coll_topo_byte_displs_t *displs, size_t items, size_t *place)
+{
+    *displs = memcpy(place, *displs, items * sizeof(**displs));
+    return place + items;
+}
+#endif
+
+/* Where Open MPI's functions note the lists of datatypes of a call that does not block. */
+#if defined(MCA_COLL_BASE_VERSION_3_0_0)
+#    define MCA_COLL_TOPO_NOTED_TYPES(request) ((request)->data.refcounted.vecs)
+#else
+#    define MCA_COLL_TOPO_NOTED_TYPES(request) ((request)->data.vecs)
+#endif
+
 /* A name for each function's type, where coll.h has one for several. */
 #define MCA_COLL_TOPO_NEIGHBOR_TYPES(name)                                                    \
     typedef mca_coll_base_module_##name##_fn_t mca_coll_base_module_neighbor_##name##_fn_t;   \

@@ -99,6 +99,7 @@ static inline bool mca_coll_topo_is_back(mca_coll_topo_request_t *request)
     OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
     request->is_under_way = false;
     was_freed = request->was_freed;
+    request->was_freed = false; /* it may serve the next call */
     OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
     return was_freed;
 }

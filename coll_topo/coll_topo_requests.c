@@ -105,8 +105,10 @@ void mca_coll_topo_complete(mca_coll_topo_request_t *request)
     if (OPAL_LIKELY(MCA_COLL_TOPO_RUNS == request->stage)) {
         rc = mca_coll_topo_end(request);
     } else if (MCA_COLL_TOPO_PASSED == request->stage) {
-        rc = request->passed->req_status.MPI_ERROR;
-        (void) ompi_request_free(&request->passed);
+        rc = mca_coll_topo_end_passed(request);
+    }
+    if (OPAL_UNLIKELY(NULL != request->types)) {
+        mca_coll_topo_show_own_types(request);
     }
     request->super.super.req_status.MPI_ERROR = rc;
     was_freed = mca_coll_topo_is_back(request);
@@ -202,12 +204,12 @@ static int mca_coll_topo_get_ready(mca_coll_topo_module_t *topo)
 /* Describes the call and makes an operation for it, unless that takes a turn (COLLTOPO_UNKNOWN). */
 static int mca_coll_topo_look_up(mca_coll_topo_request_t *request)
 {
-    int rc = mca_coll_topo_describe(request);
+    int rc = mca_coll_topo_hold(request);
 
+    rc = OPAL_LIKELY(OMPI_SUCCESS == rc) ? mca_coll_topo_describe(request) : rc;
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc || 0 == request->asked.bytes)) {
         return rc;
     }
-    mca_coll_topo_hold(request);
     rc = mca_coll_topo_prepare(request, false);
     if (OMPI_SUCCESS == rc) {
         request->is_new = false;
@@ -255,6 +257,20 @@ static void mca_coll_topo_run_again(mca_coll_topo_request_t *request, const mca_
     mca_coll_topo_set_going(request, over);
 }
 
+/* A call that is declined at once. */
+static int mca_coll_topo_let_pass(mca_coll_topo_request_t *request, ompi_request_t **handle)
+{
+    const int rc = mca_coll_topo_pass_on_at_once(request, handle);
+
+    if (OPAL_LIKELY(NULL == request->passed)) {
+        mca_coll_topo_discard(request);
+        return rc;
+    }
+    request->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    mca_coll_topo_set_going(request, REQUEST_COMPLETE(request->passed));
+    return OMPI_SUCCESS;
+}
+
 int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo_kind_t *kind,
                              const mca_coll_topo_arguments_t *arguments, ompi_request_t **handle)
 {
@@ -282,9 +298,16 @@ int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo
         *handle = &ompi_request_empty;
         return OMPI_SUCCESS;
     }
+    if (COLLTOPO_DECLINED == rc) {
+        return mca_coll_topo_let_pass(request, handle);
+    }
+    if (COLLTOPO_UNKNOWN == rc) {
+        const int copied = mca_coll_topo_copy_arrays(request);
+        rc = OMPI_SUCCESS == copied ? rc : copied;
+    }
     if (OMPI_SUCCESS != rc && COLLTOPO_UNKNOWN != rc) {
         mca_coll_topo_discard(request);
-        return COLLTOPO_DECLINED == rc ? kind->pass_on(topo, arguments, topo->comm, handle) : rc;
+        return rc;
     }
     mca_coll_topo_reserve_tag(request);
     request->super.super.req_state = OMPI_REQUEST_ACTIVE;
@@ -331,9 +354,16 @@ int mca_coll_topo_init_call(mca_coll_base_module_t *module, const mca_coll_topo_
     if (COLLTOPO_UNKNOWN == rc) {
         rc = mca_coll_topo_wait_for_turn(request);
     }
+    if (COLLTOPO_DECLINED == rc) {
+        rc = mca_coll_topo_pass_on_init(request, info, handle);
+        if (NULL == request->passed) {
+            mca_coll_topo_discard(request);
+        }
+        return rc;
+    }
     if (OMPI_SUCCESS != rc) {
         mca_coll_topo_discard(request);
-        return COLLTOPO_DECLINED == rc ? kind->pass_on_init(topo, arguments, topo->comm, info, handle) : rc;
+        return rc;
     }
     if (0 == request->asked.bytes) {
         mca_coll_topo_discard(request);
@@ -357,6 +387,8 @@ static int mca_coll_topo_request_start(size_t count, ompi_request_t **requests)
         super->req_status.MPI_ERROR = MPI_SUCCESS;
         if (at_once) {
             mca_coll_topo_set_going(request, over);
+        } else if (NULL != request->passed) {
+            mca_coll_topo_set_going(request, mca_coll_topo_start_passed(request));
         } else {
             mca_coll_topo_run_off(request);
         }

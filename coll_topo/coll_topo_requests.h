@@ -29,6 +29,7 @@ typedef struct mca_coll_topo_arguments_t {
 
 typedef struct mca_coll_topo_request_t mca_coll_topo_request_t;
 typedef struct mca_coll_topo_uneven_t mca_coll_topo_uneven_t;
+typedef struct mca_coll_topo_types_t mca_coll_topo_types_t;
 
 /* What one function of MPI does with them. */
 typedef struct mca_coll_topo_kind_t {
@@ -78,15 +79,17 @@ struct mca_coll_topo_request_t {
     bool was_freed;    /* while under way */
     int rc;            /* MPI's code, of a call that did not begin */
     colltopo_operation *operation;
-    ompi_request_t *awaited; /* a message without which there is nothing to do; NULL: none is known */
-    ompi_request_t *passed;
+    ompi_request_t *awaited;                   /* a message without which there is nothing to do; NULL: none is known */
+    ompi_request_t *passed;                    /* the former function's; a persistent one has it for all starts */
     struct mca_coll_topo_stand_in_t *stand_in; /* what was passed on late has for its communicator */
     colltopo_turn turn;
     struct shell_memory memory;           /* packed data */
     mca_coll_topo_buffer_t input, output; /* of a process with an accelerator */
-    ompi_communicator_t *comm;            /* kept while this uses it, as are the next three */
+    ompi_communicator_t *comm;            /* kept while this uses it, as is what follows */
     ompi_datatype_t *kept_types[2];
     ompi_op_t *kept_op;
+    mca_coll_topo_types_t *types; /* listed ones, to which `arguments` point */
+    size_t *arrays;               /* counts and places, to which `arguments` point once the call has returned */
 };
 OBJ_CLASS_DECLARATION(mca_coll_topo_request_t);
 
@@ -107,12 +110,21 @@ void mca_coll_topo_look_at_lingering(void);
 bool mca_coll_topo_move_on(mca_coll_topo_request_t *request);
 void mca_coll_topo_complete(mca_coll_topo_request_t *request);
 
-/* Data of a request. `hold` and `let_go` are about what it uses; `prepare` decides where the operation's data lies, and
+/* References of the request's own to the datatypes and the operation of its call, and a copy of listed datatypes. To be
+ * called before it is described. */
+int mca_coll_topo_hold(mca_coll_topo_request_t *request);
+/* Copies of the arrays of counts and places, for a call that may be passed on when it has returned. */
+int mca_coll_topo_copy_arrays(mca_coll_topo_request_t *request);
+bool mca_coll_topo_holds_listed_types(const mca_coll_topo_request_t *request);
+/* Before the user is told of the end. */
+void mca_coll_topo_show_own_types(mca_coll_topo_request_t *request);
+void mca_coll_topo_drop_held(mca_coll_topo_request_t *request);
+
+/* Data of a request. `let_go` is about all that it uses; `prepare` decides where the operation's data lies, and
  * may communicate in a turn alone; `begin` fills that in and begins the operation, which is `over` perhaps;
  * `begin_again` does that where the data needs nothing; `end` brings results home. Codes are MPI's, or
  * COLLTOPO_DECLINED and COLLTOPO_UNKNOWN. */
 int mca_coll_topo_describe(mca_coll_topo_request_t *request);
-void mca_coll_topo_hold(mca_coll_topo_request_t *request);
 void mca_coll_topo_let_go(mca_coll_topo_request_t *request); /* of all but the communicator */
 int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn);
 int mca_coll_topo_begin(mca_coll_topo_request_t *request, bool *over);
@@ -134,6 +146,15 @@ static inline bool mca_coll_topo_begin_again(mca_coll_topo_request_t *request)
 /* Passes the call on with the tag that it has reserved, so that ranks whose former function reserves one itself agree
  * with this one. */
 int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request);
+/* Passes a call on before it returns. Either the former function's request becomes the user's, or this one, which has
+ * that in `passed` from then on; else it is to be discarded. */
+int mca_coll_topo_pass_on_at_once(mca_coll_topo_request_t *request, ompi_request_t **handle);
+int mca_coll_topo_pass_on_init(mca_coll_topo_request_t *request, struct ompi_info_t *info, ompi_request_t **handle);
+/* Begins a persistent one; whether it is over already. */
+bool mca_coll_topo_start_passed(mca_coll_topo_request_t *request);
+/* Its code, when it is over. */
+int mca_coll_topo_end_passed(mca_coll_topo_request_t *request);
+void mca_coll_topo_drop_passed(mca_coll_topo_request_t *request);
 
 END_C_DECLS
 

@@ -12,49 +12,14 @@ struct mca_coll_topo_uneven_t {
     struct shell_packing packing;
     colltopo_blocks places;
     mca_coll_topo_blocks_t input, output;
-    size_t kept; /* datatypes held, of `types` */
-    ompi_datatype_t **types;
 };
 
-/* Users may free their handles at once. */
-static void mca_coll_topo_hold_type(mca_coll_topo_uneven_t *uneven, ompi_datatype_t *dtype)
-{
-    if (!ompi_datatype_is_predefined(dtype)) {
-        OBJ_RETAIN(dtype);
-        uneven->types[uneven->kept++] = dtype;
-    }
-}
-
-/* `given` NULL: this rank does not have the side. A list of datatypes is copied to `types`. */
-static void mca_coll_topo_note_side(mca_coll_topo_uneven_t *uneven, const mca_coll_topo_vector_t *given, size_t ranks,
-                                    ompi_datatype_t **types, mca_coll_topo_blocks_t *blocks, struct shell_blocks *side)
-{
-    mca_coll_topo_vector_t vector;
-
-    if (NULL == given) {
-        return;
-    }
-    vector = *given;
-    if (NULL == given->dtypes) {
-        mca_coll_topo_hold_type(uneven, given->dtype);
-    } else {
-        const size_t items = mca_coll_topo_items_of(given->edges, ranks);
-        for (size_t i = 0; i < items; ++i) {
-            types[i] = given->dtypes[i];
-            mca_coll_topo_hold_type(uneven, types[i]);
-        }
-        vector.dtypes = types;
-    }
-    mca_coll_topo_measure(&vector, ranks, blocks, side);
-}
-
-/* All arrays in one piece of memory; `copied`: datatypes of each side, of which all may be held. */
+/* All arrays in one piece of memory. */
 static mca_coll_topo_uneven_t *mca_coll_topo_new_uneven(size_t ranks, const mca_coll_topo_edges_t *to,
-                                                        const mca_coll_topo_edges_t *from, size_t types)
+                                                        const mca_coll_topo_edges_t *from)
 {
     const size_t numbers = mca_coll_topo_numbers(to, ranks) + mca_coll_topo_numbers(from, ranks);
-    mca_coll_topo_uneven_t *const uneven =
-        malloc(sizeof(*uneven) + numbers * sizeof(size_t) + types * sizeof(ompi_datatype_t *));
+    mca_coll_topo_uneven_t *const uneven = malloc(sizeof(*uneven) + numbers * sizeof(size_t));
     size_t *number;
 
     if (NULL == uneven) {
@@ -62,21 +27,13 @@ static mca_coll_topo_uneven_t *mca_coll_topo_new_uneven(size_t ranks, const mca_
     }
     memset(uneven, 0, sizeof(*uneven));
     number = mca_coll_topo_place_numbers(&uneven->input, to, ranks, (size_t *) (uneven + 1));
-    uneven->types = (ompi_datatype_t **) mca_coll_topo_place_numbers(&uneven->output, from, ranks, number);
+    (void) mca_coll_topo_place_numbers(&uneven->output, from, ranks, number);
     return uneven;
 }
 
 void mca_coll_topo_drop_uneven(mca_coll_topo_request_t *request)
 {
-    mca_coll_topo_uneven_t *const uneven = request->uneven;
-
-    if (NULL == uneven) {
-        return;
-    }
-    for (size_t i = 0; i < uneven->kept; ++i) {
-        OBJ_RELEASE(uneven->types[i]);
-    }
-    free(uneven);
+    free(request->uneven);
     request->uneven = NULL;
 }
 
@@ -86,7 +43,6 @@ int mca_coll_topo_describe_uneven(mca_coll_topo_request_t *request, const mca_co
     const size_t ranks = (size_t) request->topo->ranks;
     const mca_coll_topo_edges_t *const to = NULL == input ? NULL : input->edges;
     const mca_coll_topo_edges_t *const from = NULL == output ? NULL : output->edges;
-    const size_t sent = mca_coll_topo_items_of(to, ranks), received = mca_coll_topo_items_of(from, ranks);
     mca_coll_topo_asked_t *asked = &request->asked;
     mca_coll_topo_uneven_t *uneven;
 
@@ -95,8 +51,7 @@ int mca_coll_topo_describe_uneven(mca_coll_topo_request_t *request, const mca_co
     if (0 == bytes) {
         return OMPI_SUCCESS;
     }
-    /* Held, and as given; a side of one datatype holds one. */
-    request->uneven = uneven = mca_coll_topo_new_uneven(ranks, to, from, 2 * (sent + received + 2));
+    request->uneven = uneven = mca_coll_topo_new_uneven(ranks, to, from);
     if (NULL == uneven) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -105,10 +60,12 @@ int mca_coll_topo_describe_uneven(mca_coll_topo_request_t *request, const mca_co
                                          .own = (size_t) request->topo->rank,
                                          .pack = mca_coll_topo_pack_block,
                                          .unpack = mca_coll_topo_unpack_block};
-    mca_coll_topo_note_side(uneven, input, ranks, uneven->types + sent + received + 2, &uneven->input,
-                            &uneven->move.input);
-    mca_coll_topo_note_side(uneven, output, ranks, uneven->types + 2 * sent + received + 2, &uneven->output,
-                            &uneven->move.output);
+    if (NULL != input) {
+        mca_coll_topo_measure(input, ranks, &uneven->input, &uneven->move.input);
+    }
+    if (NULL != output) {
+        mca_coll_topo_measure(output, ranks, &uneven->output, &uneven->move.output);
+    }
     asked->call = (colltopo_call){.root = root};
     if (!shell_uneven_begins(&uneven->move, &uneven->places, &asked->call)) {
         /* Where blocks lie in the user's buffers matters to packing alone, which has noted that. */

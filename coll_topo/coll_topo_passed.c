@@ -1,0 +1,153 @@
+/* Calls that are passed on to the function that the communicator had before, which is libnbc's.
+ *
+ * libnbc reads arrays and the handles in them while it is called, and uses datatypes, operations and the communicator as
+ * long as its request lives. It holds none of them: Open MPI's functions hold datatypes and operations for it, but not
+ * those of persistent requests, and of MPI_Ialltoallw they note the user's arrays. What they do not hold is held here.
+ */
+#include "ompi_config.h"
+
+#include "coll_topo_requests.h"
+
+#include <stdlib.h>
+
+/* A communicator that differs from the call's in the next tag to reserve. Ranks whose communicator has known for longer
+ * that such calls are declined have let the former function reserve the tag that this rank has reserved itself, and
+ * others may have been reserved since. It keeps the real one as long as requests use it. */
+typedef struct mca_coll_topo_stand_in_t {
+    ompi_communicator_t super;
+    ompi_communicator_t *real;
+} mca_coll_topo_stand_in_t;
+
+static void mca_coll_topo_stand_in_destruct(mca_coll_topo_stand_in_t *stand_in)
+{
+    OBJ_RELEASE(stand_in->real);
+}
+
+static OBJ_CLASS_INSTANCE(mca_coll_topo_stand_in_t, opal_object_t, NULL, mca_coll_topo_stand_in_destruct);
+
+int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request)
+{
+    mca_coll_topo_stand_in_t *stand_in = OBJ_NEW(mca_coll_topo_stand_in_t);
+    const size_t object = sizeof(opal_object_t);
+    int rc;
+
+    if (NULL == stand_in) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy((char *) stand_in + object, (const char *) request->comm + object, sizeof(ompi_communicator_t) - object);
+    stand_in->super.c_nbc_tag = request->tag;
+    stand_in->real = request->comm;
+    OBJ_RETAIN(request->comm);
+    rc = request->kind->pass_on(request->topo, &request->arguments, &stand_in->super, &request->passed);
+    request->stand_in = stand_in; /* libnbc keeps no hold on it between its messages */
+    return rc;
+}
+
+/* How libnbc frees its requests; NULL: none was seen yet. */
+static ompi_request_free_fn_t mca_coll_topo_former_free;
+
+static int mca_coll_topo_free_with_communicator(ompi_request_t **handle)
+{
+    ompi_request_t *request = *handle;
+    ompi_communicator_t *comm = request->req_mpi_object.comm;
+    int rc;
+
+    request->req_free = mca_coll_topo_former_free; /* libnbc uses it again */
+    rc = request->req_free(handle);
+    if (OMPI_SUCCESS != rc) {
+        request->req_free = mca_coll_topo_free_with_communicator;
+        return rc;
+    }
+    OBJ_RELEASE(comm);
+    return OMPI_SUCCESS;
+}
+
+static void mca_coll_topo_hold_communicator(ompi_request_t *request, ompi_communicator_t *comm)
+{
+    if (OMPI_REQUEST_COLL != request->req_type || comm != request->req_mpi_object.comm) {
+        return; /* nothing is under way */
+    }
+    if (OPAL_UNLIKELY(NULL == mca_coll_topo_former_free)) {
+        mca_coll_topo_former_free = request->req_free;
+    }
+    if (OPAL_LIKELY(mca_coll_topo_former_free == request->req_free)) {
+        request->req_free = mca_coll_topo_free_with_communicator;
+        OBJ_RETAIN(comm);
+    }
+}
+
+/* The user gets this request for the other one, unless that is none of libnbc's: without data there may be nothing to
+ * watch. */
+static void mca_coll_topo_watch(mca_coll_topo_request_t *request, ompi_request_t **handle)
+{
+    if (OMPI_REQUEST_COLL == request->passed->req_type) {
+        request->stage = MCA_COLL_TOPO_PASSED;
+        *handle = &request->super.super;
+    } else {
+        *handle = request->passed;
+        request->passed = NULL;
+    }
+}
+
+int mca_coll_topo_pass_on_at_once(mca_coll_topo_request_t *request, ompi_request_t **handle)
+{
+    mca_coll_topo_module_t *topo = request->topo;
+    ompi_request_t *passed = NULL;
+    const int rc = request->kind->pass_on(topo, &request->arguments, topo->comm, &passed);
+
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        return rc;
+    }
+    if (OPAL_UNLIKELY(mca_coll_topo_holds_listed_types(request))) {
+        request->passed = passed;
+        mca_coll_topo_watch(request, handle);
+    } else {
+        mca_coll_topo_hold_communicator(passed, topo->comm);
+        *handle = passed;
+    }
+    return OMPI_SUCCESS;
+}
+
+int mca_coll_topo_pass_on_init(mca_coll_topo_request_t *request, struct ompi_info_t *info, ompi_request_t **handle)
+{
+    ompi_request_t *passed = NULL;
+    const int rc = request->kind->pass_on_init(request->topo, &request->arguments, request->comm, info, &passed);
+
+    if (OMPI_SUCCESS == rc) {
+        request->passed = passed;
+        mca_coll_topo_watch(request, handle);
+    }
+    return rc;
+}
+
+bool mca_coll_topo_start_passed(mca_coll_topo_request_t *request)
+{
+    request->rc = request->passed->req_start(1, &request->passed);
+    request->stage = OMPI_SUCCESS == request->rc ? MCA_COLL_TOPO_PASSED : MCA_COLL_TOPO_OVER;
+    return MCA_COLL_TOPO_OVER == request->stage || REQUEST_COMPLETE(request->passed);
+}
+
+int mca_coll_topo_end_passed(mca_coll_topo_request_t *request)
+{
+    const int rc = request->passed->req_status.MPI_ERROR;
+
+    if (request->super.super.req_persistent) {
+        request->passed->req_state = OMPI_REQUEST_INACTIVE;
+    } else {
+        (void) ompi_request_free(&request->passed);
+        request->passed = NULL;
+    }
+    return rc;
+}
+
+void mca_coll_topo_drop_passed(mca_coll_topo_request_t *request)
+{
+    if (OPAL_UNLIKELY(NULL != request->passed)) {
+        (void) ompi_request_free(&request->passed);
+        request->passed = NULL;
+    }
+    if (OPAL_UNLIKELY(NULL != request->stand_in)) {
+        OBJ_RELEASE(request->stand_in);
+        request->stand_in = NULL;
+    }
+}
