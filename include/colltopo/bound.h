@@ -44,7 +44,7 @@ struct Binding {
   SegmentOrder order = SegmentOrder::op_by_op;
   Pace pace = Pace::free;
   /// Sends under way at most; 0: any number. Holds where that can close no cycle: over steps, if no rank's steps
-  /// decrease, and within one if `independent`.
+  /// decrease (window_for() of colltopo/segments.h), and within one if `independent`.
   std::uint32_t window = 0;
   bool independent = false;  // no message of any rank waits for another
   std::size_t stretch = k_stretch;

@@ -45,4 +45,9 @@ struct Port {
 /// alltoall, whose shards go their own ways, and where steps are out of order.
 int segments_for(const StepPattern& pattern, const Shape& shape, double bytes, const Port& port);
 
+/// Sends that each rank may have under way of the `asked` ones; 0: any number. Where messages wait for others and some
+/// rank's steps decrease, that rank's earlier steps may wait for later ones of others: holding those back closes a
+/// circle.
+std::uint32_t window_for(const StepPattern& pattern, bool independent, std::uint32_t asked);
+
 }  // namespace colltopo

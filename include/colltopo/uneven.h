@@ -9,8 +9,9 @@
 
 namespace colltopo {
 
-/// Where all ranks know all sizes, any program without scratch. Where a shard's size is known to the rank that has it
-/// and the one that gets it alone, only programs whose messages go from the one to the other. Equal sizes: any.
+/// Of a right schedule. Where all ranks know all sizes, any program without scratch that writes each chunk of output
+/// once. Where a shard's size is known to the rank that has it and the one that gets it alone, only those of them whose
+/// messages go from the one to the other. Equal sizes: any.
 bool serves(const Program& program, Sizes sizes);
 
 }  // namespace colltopo

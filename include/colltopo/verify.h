@@ -4,7 +4,8 @@
 // contribution that is lost, doubled or misplaced is seen, and so is the order of operands. Freedom from deadlock is
 // proved under rendezvous (a send completes only when its receive has been issued) for every execution order that the
 // executor may choose: the graph issue(op) -> complete(op), complete(dependency) -> issue(op), issue(send) ->
-// complete(recv), issue(recv) -> complete(send), and issue(k-th message to a peer) -> issue(the next one), is acyclic.
+// complete(recv), issue(recv) -> complete(send), and issue(k-th message to a peer) -> issue(the next one), is acyclic;
+// also with issue(op) -> issue(the next one) of ranks that may start their ops in line.
 #pragma once
 
 #include <string>
@@ -25,10 +26,11 @@ std::string to_string(const Violation& violation);
 struct Verdict {
   std::vector<Violation> violations;  // at most 20; the first is the cause
   bool in_place = false;              // also right (and deadlock free) when input and output are the same memory
-  bool keeps_rank_order = false;      // every result is reduced in the order of ranks: safe for non-commutative ops
-  bool same_on_all_ranks = false;     // every rank computes each result by the same expression: equal bits
-  bool stepped = false;               // also free of deadlock when no rank starts a step before its own last step ended
-  bool independent = false;           // nothing in any program waits for a message
+  // The others hold in place as well, where that is right: whoever binds a plan may combine them.
+  bool keeps_rank_order = false;   // every result is reduced in the order of ranks: safe for non-commutative ops
+  bool same_on_all_ranks = false;  // every rank computes each result by the same expression: equal bits
+  bool stepped = false;            // also free of deadlock when no rank starts a step before its own last step ended
+  bool independent = false;        // nothing in any program waits for a message
 
   bool valid() const { return violations.empty(); }
 };

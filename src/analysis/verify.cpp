@@ -13,6 +13,7 @@
 #include "analysis/symbolic_run.h"
 #include "colltopo/plan.h"
 #include "colltopo/verify_sections.h"
+#include "execution/line.h"
 
 namespace colltopo {
 
@@ -53,6 +54,7 @@ class RendezvousGraph {
     const Node ops = first_op_.back();
     next_with_peer_.assign(ops, k_none);
     partner_.assign(ops, k_none);
+    next_in_line_.assign(ops, k_none);
     std::vector<std::vector<Node>> after(schedule.programs.size()), count(schedule.programs.size());
     for_all_ranks(schedule, [&](std::size_t rank) { add_rank(rank, in_place, after[rank], count[rank]); });
     first_after_.reserve(ops + 1);
@@ -80,8 +82,17 @@ class RendezvousGraph {
     return true;
   }
 
+  /// How ranks start their ops.
+  enum class Start {
+    when_ready,  // each as soon as what it waits for is complete
+    in_line,     // small programs one after the other (execution/line.h)
+    stepped      // none before the ops of earlier steps have ended
+  };
+
   // Ops (rank, index) that can never complete; empty when the graph is acyclic.
-  std::vector<std::pair<Rank, int>> stuck(bool stepped) {
+  std::vector<std::pair<Rank, int>> stuck(Start start) {
+    const bool stepped = start == Start::stepped;
+    in_line_ = start == Start::in_line;
     if (stepped) find_steps();
     std::vector<std::uint32_t> waits(2 * ops() + gates(stepped), 0);
     for (Node node = 0; node < waits.size(); ++node) {
@@ -126,6 +137,16 @@ class RendezvousGraph {
       for (const std::uint32_t later : successors) after.push_back(base + later);
       if (const std::int32_t next = plan.next_with_peer(i); next >= 0)
         next_with_peer_[base + i] = base + static_cast<Node>(next);
+    }
+    if (can_be_line(plan)) line_up(base, line_ops(plan).first, static_cast<Node>(plan.size()));
+  }
+
+  void line_up(Node base, std::uint64_t first, Node ops) {
+    Node last = k_none;
+    for (Node op = 0; op < ops; ++op) {
+      if ((first >> op & 1) != 0) continue;
+      if (last != k_none) next_in_line_[base + last] = base + op;
+      last = op;
     }
   }
 
@@ -172,16 +193,20 @@ class RendezvousGraph {
     visit(complete(op));
     if (partner_[op] != k_none) visit(complete(partner_[op]));
     if (next_with_peer_[op] != k_none) visit(issue(next_with_peer_[op]));
+    if (in_line_ && next_in_line_[op] != k_none) visit(issue(next_in_line_[op]));
   }
 
   const Schedule& schedule_;
-  std::vector<Node> first_op_;                  // [rank], and the end
-  std::vector<Node> partner_, next_with_peer_;  // [op]
-  std::vector<Node> first_after_{0}, after_;    // [op] ops that wait for its completion
-  std::vector<Node> by_step_, gate_of_;         // [op]
-  std::vector<Node> first_of_gate_;             // [gate] into by_step_, and the end
-  std::vector<bool> begins_rank_;               // [gate], and true at the end
+  std::vector<Node> first_op_;                                 // [rank], and the end
+  std::vector<Node> partner_, next_with_peer_, next_in_line_;  // [op]
+  std::vector<Node> first_after_{0}, after_;                   // [op] ops that wait for its completion
+  std::vector<Node> by_step_, gate_of_;                        // [op]
+  std::vector<Node> first_of_gate_;                            // [gate] into by_step_, and the end
+  std::vector<bool> begins_rank_;                              // [gate], and true at the end
+  bool in_line_ = false;
 };
+
+using Start = RendezvousGraph::Start;
 
 void check_whole(const Schedule& schedule, Verdict& verdict) {
   const Shape& shape = schedule.shape;
@@ -198,12 +223,37 @@ void check_whole(const Schedule& schedule, Verdict& verdict) {
   }
 }
 
-bool right_in_place(const Schedule& schedule) {
+// Ops that start in line wait for all that they wait for otherwise, and for more.
+void check_ends(RendezvousGraph& graph, Verdict& verdict) {
+  auto stuck = graph.stuck(Start::in_line);
+  if (stuck.empty()) return;
+  const auto when_ready = graph.stuck(Start::when_ready);
+  const bool by_line = when_ready.empty();
+  if (!by_line) stuck = when_ready;
+  for (std::size_t i = 0; i < std::min<std::size_t>(stuck.size(), 3); ++i) {
+    verdict.violations.push_back(
+        {stuck[i].first, stuck[i].second,
+         fmt::format("never completes when sends wait for their receives{}: deadlock under rendezvous ({} ops are "
+                     "stuck)",
+                     by_line ? " and small programs start their ops in order" : "", stuck.size())});
+  }
+}
+
+// A call in place may be stepped, windowed and of any operation, too: where a schedule is right in place, it has only
+// those properties that it has in place as well.
+void prove_in_place(const Schedule& schedule, Verdict& verdict) {
   const CollectiveRow& row = colltopo::row(schedule.shape.collective);
-  if (row.counts_shards() && row.classes_by_rank) return false;  // shards of unequal size do not coincide
+  if (row.counts_shards() && row.classes_by_rank) return;  // shards of unequal size do not coincide
   std::vector<Violation> violations;
   SymbolicRun run(schedule, true, violations);
-  return run.run() && RendezvousGraph(schedule, run.matches(), true).stuck(false).empty();
+  if (!run.run()) return;
+  RendezvousGraph graph(schedule, run.matches(), true);
+  if (!graph.stuck(Start::in_line).empty()) return;
+  verdict.in_place = true;
+  verdict.keeps_rank_order = verdict.keeps_rank_order && run.keeps_rank_order();
+  verdict.same_on_all_ranks = verdict.same_on_all_ranks && run.same_on_all_ranks();
+  verdict.stepped = verdict.stepped && graph.stuck(Start::stepped).empty();
+  verdict.independent = verdict.independent && graph.independent();
 }
 
 }  // namespace
@@ -221,20 +271,14 @@ Verdict verify(const Schedule& schedule) {
   SymbolicRun run(schedule, false, verdict.violations);
   if (!run.run()) return verdict;
   RendezvousGraph graph(schedule, run.matches(), false);
-  const auto stuck = graph.stuck(false);
-  for (std::size_t i = 0; i < std::min<std::size_t>(stuck.size(), 3); ++i) {
-    verdict.violations.push_back(
-        {stuck[i].first, stuck[i].second,
-         fmt::format("never completes when sends wait for their receives: deadlock under rendezvous ({} ops are stuck)",
-                     stuck.size())});
-  }
+  check_ends(graph, verdict);
   if (!verdict.valid()) return verdict;
   const bool reduced = reduces(schedule.shape.collective);
   verdict.keeps_rank_order = reduced && run.keeps_rank_order();
   verdict.same_on_all_ranks = reduced && run.same_on_all_ranks();
-  verdict.stepped = graph.stuck(true).empty();
+  verdict.stepped = graph.stuck(Start::stepped).empty();
   verdict.independent = graph.independent();
-  verdict.in_place = right_in_place(schedule);
+  prove_in_place(schedule, verdict);
   return verdict;
 }
 

@@ -204,7 +204,10 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
   const bool stepped = decision.file == nullptr ? decision.algorithm->paced_by_steps : false;
   const bool may_step = decision.file == nullptr || decision.file->proof.stepped;
   if (stepped || (settings_.pace == Pace::steps && may_step)) manner.pace = Pace::steps;
-  if (decision.file != nullptr && !decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
+  if (decision.file != nullptr) {
+    manner.window = window_for(decision.file->pattern, decision.file->proof.independent, manner.window);
+    if (!decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
+  }
   const Rule* const rule = matching_rule(request);
   const std::optional<std::size_t> segment =
       rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;

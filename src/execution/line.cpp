@@ -1,29 +1,17 @@
 // A small plan as one line: what queues would find out in every call is found out once.
-//
-// Ops can be started one after the other, each once the receives that it needs are complete, if no op waits for a send:
-// a rank then blocks only where its program itself does, run with buffered sends, and that ends.
 #include <bit>
 
 #include "colltopo/bound.h"
+#include "execution/line.h"
 
 namespace colltopo {
 
 namespace {
 
-constexpr std::size_t k_most_ops = 64;    // beyond, starting ops as they can is worth its queues
 constexpr std::uint32_t k_few_sends = 2;  // more than that would meet peers that expect none of them yet
 constexpr std::uint64_t bit(std::uint32_t op) { return std::uint64_t{1} << op; }
 
 }  // namespace
-
-/// What the line needs to know of ops, as bits by op.
-struct LineOps {
-  std::array<std::uint64_t, k_most_ops> before{};  // [op] those it waits for
-  std::uint64_t receives = 0, moves = 0;
-  std::uint64_t first = 0;  // receives that are posted before everything else
-};
-
-namespace {
 
 LineOps line_ops(const Plan& plan) {
   LineOps ops;
@@ -45,7 +33,12 @@ LineOps line_ops(const Plan& plan) {
   return ops;
 }
 
-}  // namespace
+bool can_be_line(const Plan& plan) {
+  if (plan.size() > LineOps::k_most_ops) return false;
+  for (std::uint32_t op = 0; op < plan.size(); ++op)
+    if (plan.program().op(op).action == Action::send && !plan.after_completion(op).empty()) return false;
+  return true;
+}
 
 class Line {
  public:
@@ -102,8 +95,8 @@ class Line {
   std::vector<Entry>& entries_;
   const std::size_t unit_;
   std::vector<Entry> put_off_;
-  std::array<std::uint32_t, k_most_ops> message_of_{};  // [op]
-  std::uint64_t awaited_ = 0;                           // ops
+  std::array<std::uint32_t, LineOps::k_most_ops> message_of_{};  // [op]
+  std::uint64_t awaited_ = 0;                                    // ops
   std::uint32_t messages_ = 0;
 };
 
@@ -111,13 +104,13 @@ void Bound::straighten() {
   const Frame& frame = *frame_;
   const Plan& plan = *frame.plan_;
   if (frame.segments_ != 1 || frame.ahead_ > 0 || frame.sends_under_way_ > 0 || frame.long_messages_ > 0 ||
-      plan.size() > k_most_ops)
+      !can_be_line(plan))
     return;
   const LineOps ops = line_ops(plan);
   std::size_t moved = 0;  // bytes; the line does not look at messages while it moves them
   for (const Instance& i : frame.instances_) {
     const bool one_piece = i.source_end - i.source <= 1 && i.target_end - i.target <= 1;
-    if (!one_piece || (i.action == Action::send && !plan.after_completion(i.op).empty())) return;
+    if (!one_piece) return;
     if ((ops.moves & bit(i.op)) != 0 && (moved += i.bytes * unit_) > binding_.stretch) return;
   }
   Line line(line_, unit_);

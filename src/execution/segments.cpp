@@ -103,4 +103,8 @@ int segments_for(const StepPattern& pattern, const Shape& shape, double bytes, c
   return static_cast<int>(std::clamp(segments, 1.0, k_most));
 }
 
+std::uint32_t window_for(const StepPattern& pattern, bool independent, std::uint32_t asked) {
+  return pattern.in_order || independent ? asked : 0;
+}
+
 }  // namespace colltopo

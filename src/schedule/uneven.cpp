@@ -1,6 +1,7 @@
 #include "colltopo/uneven.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace colltopo {
 
@@ -40,11 +41,24 @@ bool is_direct(const Program& program, const Op& op) {
   }
 }
 
+/// What is in a chunk of output at the end, which is right, is then the only thing that ever was there: nothing lies in
+/// the place of another shard, however short.
+bool writes_output_once(const Program& program) {
+  std::vector<bool> written(static_cast<std::size_t>(program.shape().output_chunks(program.rank())), false);
+  for (std::size_t i = 0; i < program.size(); ++i)
+    for (const Run& run : program.op(i).target)
+      for (Chunk chunk = run.first; chunk < run.first + run.count; ++chunk) {
+        if (written[static_cast<std::size_t>(chunk)]) return false;
+        written[static_cast<std::size_t>(chunk)] = true;
+      }
+  return true;
+}
+
 }  // namespace
 
 bool serves(const Program& program, Sizes sizes) {
   if (sizes == Sizes::equal) return true;
-  if (program.scratch() > 0) return false;
+  if (program.scratch() > 0 || !writes_output_once(program)) return false;
   if (sizes == Sizes::of_ranks) return true;
   const CollectiveRow& row = colltopo::row(program.shape().collective);
   if (row.combines || row.spreads) return false;

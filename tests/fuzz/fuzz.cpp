@@ -1,6 +1,6 @@
 // Mutated files for every reader. What a reader may do with one is take it or throw one Error of one line, soon.
 //
-//   colltopo-fuzz TARGET SECONDS [--only ITERATION] FILE...
+//   colltopo-fuzz TARGET SECONDS [--only ITERATION] [--most INPUTS] FILE...
 //
 // Iteration i of a target is the same everywhere, so that one which ends badly is run again by its number, which is
 // printed in any case.
@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <random>
 #include <sstream>
 #include <string>
@@ -35,6 +36,7 @@
 #include "comm/machine_network.h"
 #include "comm/rules.h"
 #include "networks.h"
+#include "run_target.h"
 #include "text/packed.h"
 #include "tuning/tuning.h"
 
@@ -46,6 +48,9 @@ struct Target {
   const char* name;
   std::vector<std::string> (*seeds)();  // besides the files
   void (*read)(const std::string& input);
+  /// By what an input means, for most of them; null: as text alone.
+  std::string (*mutate)(const std::vector<std::string>& seeds, std::mt19937_64& random) = nullptr;
+  std::string (*report)() = nullptr;  // what there is to say at the end besides numbers of inputs
 };
 
 const Shape k_shape{Collective::alltoall, 6, 3, 0};
@@ -220,6 +225,7 @@ const std::array k_targets = {
     Target{"demand", demand_seeds, [](const std::string& input) { read_demand(input, "FILE", 3); }},
     Target{"hosts", hosts_seeds, [](const std::string& input) { read_by_file(input, listed_hosts); }},
     Target{"tuned", tuned_seeds, [](const std::string& input) { tuning::read_rules(input, "FILE"); }},
+    Target{"run", fuzz::run_seeds, fuzz::run_every_way, fuzz::mutated_schedule, fuzz::runs_done},
 };
 
 std::string mutated(const std::vector<std::string>& seeds, std::mt19937_64& random) {
@@ -298,16 +304,21 @@ bool right(const Target& target, const std::string& input, int iteration, bool& 
 }  // namespace
 
 int main(int count, char** words) {
-  if (count < 3) return std::fputs("colltopo-fuzz TARGET SECONDS [--only ITERATION] FILE...\n", stderr), 2;
+  if (count < 3)
+    return std::fputs("colltopo-fuzz TARGET SECONDS [--only ITERATION] [--most INPUTS] FILE...\n", stderr), 2;
   const Target* target = nullptr;
   for (const Target& known : k_targets)
     if (std::strcmp(known.name, words[1]) == 0) target = &known;
   if (target == nullptr) return std::fprintf(stderr, "%s: no such target\n", words[1]), 2;
-  int only = -1;
+  int only = -1, most = std::numeric_limits<int>::max();
   std::vector<std::string> seeds = target->seeds();
   for (int i = 3; i < count; ++i) {
     if (std::strcmp(words[i], "--only") == 0 && i + 1 < count) {
       only = std::atoi(words[++i]);
+      continue;
+    }
+    if (std::strcmp(words[i], "--most") == 0 && i + 1 < count) {
+      most = std::atoi(words[++i]);
       continue;
     }
     std::ifstream in(words[i], std::ios::binary);
@@ -323,10 +334,12 @@ int main(int count, char** words) {
 
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(std::atof(words[2]));
   int runs = 0, taken = 0;
-  for (int i = std::max(only, 0); only >= 0 ? i == only : std::chrono::steady_clock::now() < end; ++i, ++runs) {
+  for (int i = std::max(only, 0); only >= 0 ? i == only : runs < most && std::chrono::steady_clock::now() < end;
+       ++i, ++runs) {
     iteration_at_hand = i;
     std::mt19937_64 random(static_cast<std::uint64_t>(i));
-    const std::string input = mutated(seeds, random);
+    const bool by_meaning = target->mutate != nullptr && random() % 8 != 0;
+    const std::string input = by_meaning ? target->mutate(seeds, random) : mutated(seeds, random);
     bool took = false;
     if (!right(*target, input, i, took)) {
       std::ofstream("fuzz.failed", std::ios::binary) << input;
@@ -335,5 +348,6 @@ int main(int count, char** words) {
     taken += took ? 1 : 0;
   }
   std::printf("%s: %d inputs, %d taken\n", target->name, runs, taken);
+  if (target->report != nullptr) std::printf("%s\n", target->report().c_str());
   return 0;
 }

@@ -1,6 +1,7 @@
 // Schedules that look right and are not, made by hand: the proof must reject them, and running them must show why.
 
 #include "colltopo/algorithms.h"
+#include "colltopo/segments.h"
 #include "programs.h"
 #include "schedules.h"
 
@@ -57,6 +58,59 @@ TEST(Traps, steps_of_a_rank_of_its_own_deadlock_stepped_pacing) {
   EXPECT_TRUE(runs_right(swap(2), {.pace = Pace::free, .protocol = Protocol::rendezvous}));
   EXPECT_TRUE(verify(swap(1)).stepped);
   EXPECT_TRUE(runs_right(swap(1), {.pace = Pace::steps, .protocol = Protocol::rendezvous}));
+}
+
+// Rank 1 reduces into a slot that it sends to rank 2, and so waits for that send. Rank 2 receives it last, after what
+// has come from rank 1 by way of rank 0. A rank of few ops that waits for no send posts its receives in their order.
+TEST(Traps, waiting_for_a_send_to_a_rank_that_starts_its_ops_in_order_deadlocks) {
+  const auto made = [](bool receives_first) {
+    const Shape shape{Collective::reduce, 3, 1, 2};
+    return schedule_of("hand-made", shape, [&](Rank rank) {
+      ProgramBuilder program(shape, rank);
+      const colltopo::Run own{Buffer::input, 0, 1}, slot{Buffer::scratch, 0, 1}, unused{Buffer::scratch, 1, 1};
+      if (rank == 0) {
+        program.step(1).send({own}, 1);
+        program.step(3).recv({slot}, 1);
+        program.step(4).send({slot}, 2);
+      } else if (rank == 1) {
+        program.step(1).recv({slot}, 0);
+        program.step(2).send({slot}, 2).reduce({own}, {slot});
+        program.step(3).send({slot}, 0);
+      } else {
+        program.copy({own}, {{Buffer::output, 0, 1}});
+        if (receives_first) program.step(2).recv({unused}, 1);
+        program.step(4).recv({slot}, 0).reduce({slot}, {{Buffer::output, 0, 1}});
+        if (!receives_first) program.step(2).recv({unused}, 1);
+      }
+      return std::move(program).build();
+    });
+  };
+  EXPECT_TRUE(runs_right_every_way(made(true)));
+  EXPECT_THAT(made(false), ::testing::Not(Verifies()));
+  EXPECT_TRUE(runs_right(made(false), {.count = 2, .protocol = Protocol::eager})) << "small messages hide it";
+  EXPECT_FALSE(runs_right(made(false), {.count = 2, .protocol = Protocol::rendezvous}));
+}
+
+// Rank 1 receives first, into one slot, what rank 2 passes on in step 3, and then what rank 0 sends in step 1. If rank
+// 0 sends nothing in step 2 before that has come, nobody goes on.
+TEST(Traps, a_window_deadlocks_where_steps_decrease_on_another_rank) {
+  const Schedule schedule = schedule_of("hand-made", alltoall(3), [&](Rank rank) {
+    ProgramBuilder program(alltoall(3), rank);
+    const colltopo::Run slot{Buffer::scratch, 0, 1}, own{Buffer::input, rank, 1};
+    if (rank == 0) program.step(1).send({own}, 1).step(2).send({own}, 2);
+    if (rank == 1) program.step(3).recv({slot}, 2).step(1).recv({slot}, 0);
+    if (rank == 2) program.step(2).recv({slot}, 0).step(3).send({slot}, 1);
+    program.step(4).copy({own}, {{Buffer::output, rank, 1}});
+    for (Rank peer = 0; peer < 3; ++peer)
+      if (peer != rank) program.send({{Buffer::input, peer, 1}}, peer).recv({{Buffer::output, peer, 1}}, peer);
+    return std::move(program).build();
+  });
+  EXPECT_THAT(schedule, Verifies());
+  EXPECT_TRUE(runs_right(schedule, {.count = 2, .window = 0}));
+  EXPECT_FALSE(runs_right(schedule, {.count = 2, .window = 1}));
+  const StepPattern pattern = step_pattern(schedule);
+  EXPECT_EQ(window_for(pattern, verify(schedule).independent, 1), 0u);
+  EXPECT_TRUE(runs_right_every_way(schedule));
 }
 
 TEST(Traps, running_rotation_free_tra_in_place_gives_wrong_data_or_no_end) {

@@ -72,6 +72,23 @@ TEST(UnevenPrograms, are_those_whose_messages_both_ends_know) {
   EXPECT_EQ(most("bruck", Collective::allgather), Sizes::of_ranks);
 }
 
+// What is overwritten later is right where all shards are as long, and else beyond the end of its place.
+TEST(UnevenPrograms, write_nothing_where_another_shard_belongs) {
+  const Shape shape{Collective::alltoall, 3, 1, 0};
+  const auto program_of = [&](Rank copied_to) {
+    ProgramBuilder program(shape, 0);
+    program.copy({{Buffer::input, 0, 1}}, {{Buffer::output, copied_to, 1}});
+    for (Rank peer = 1; peer < 3; ++peer)
+      program.step(1).send({{Buffer::input, peer, 1}}, peer).recv({{Buffer::output, peer, 1}}, peer);
+    if (copied_to != 0) program.copy({{Buffer::input, 0, 1}}, {{Buffer::output, 0, 1}});
+    return std::move(program).build();
+  };
+  EXPECT_TRUE(serves(program_of(0), Sizes::of_messages));
+  EXPECT_FALSE(serves(program_of(2), Sizes::of_messages));
+  EXPECT_FALSE(serves(program_of(2), Sizes::of_ranks));
+  EXPECT_TRUE(serves(program_of(2), Sizes::equal));
+}
+
 TEST(UnevenPrograms, calls_are_rows_without_schedules_of_their_own) {
   EXPECT_EQ(call_named("alltoallv"), Collective::alltoallv);
   EXPECT_EQ(collective_named("alltoallv"), std::nullopt);

@@ -230,6 +230,74 @@ TEST(Verify, in_place_an_op_does_not_move_a_chunk_onto_the_place_of_another) {
   EXPECT_FALSE(verify(onto_input).in_place);
 }
 
+// Halves are exchanged and reduced, and rank 1 first copies all of its input. `late`: the copy of what the other rank
+// gets is listed behind the send that reads it. In place that copy waits for the send of a later step.
+Schedule halving(bool late) {
+  return made({Collective::allreduce, 2, 1, 0}, [=](ProgramBuilder& b, Rank r) {
+    b.copy({{Buffer::input, r, 1}}, {{Buffer::output, r, 1}});
+    if (!late) b.copy({{Buffer::input, 1 - r, 1}}, {{Buffer::output, 1 - r, 1}});
+    b.step(1).send({{Buffer::input, 1 - r, 1}}, 1 - r);
+    if (late) b.step(0).copy({{Buffer::input, 1 - r, 1}}, {{Buffer::output, 1 - r, 1}});
+    b.step(1).recv({{Buffer::scratch, r, 1}}, 1 - r).reduce({{Buffer::scratch, r, 1}}, {{Buffer::output, r, 1}});
+    b.step(2).send({{Buffer::output, r, 1}}, 1 - r).recv({{Buffer::output, 1 - r, 1}}, 1 - r);
+  });
+}
+
+TEST(Verify, stepped_holds_in_place_as_well) {
+  for (const bool late : {false, true}) {
+    const Verdict verdict = verify(halving(late));
+    ASSERT_TRUE(verdict.valid());
+    EXPECT_TRUE(verdict.in_place);
+    EXPECT_EQ(verdict.stepped, !late);
+    for (const bool in_place : {false, true}) {
+      const Trial trial{.count = 4, .pace = Pace::steps, .in_place = in_place};
+      EXPECT_EQ(static_cast<bool>(runs_right(halving(late), trial)), !late || !in_place) << trial;
+    }
+  }
+}
+
+// What each rank sends it receives into the same place, in place alone.
+TEST(Verify, independent_holds_in_place_as_well) {
+  const auto gather = [](bool again) {
+    return made({Collective::allgather, 2, 1, 0}, [=](ProgramBuilder& b, Rank r) {
+      b.copy({{Buffer::input, 0, 1}}, {{Buffer::output, r, 1}});
+      b.step(1).send({{Buffer::input, 0, 1}}, 1 - r).recv({{Buffer::output, 1 - r, 1}}, 1 - r);
+      if (again) b.step(1).copy({{Buffer::input, 0, 1}}, {{Buffer::output, r, 1}});
+    });
+  };
+  for (const bool again : {false, true}) {
+    const Verdict verdict = verify(gather(again));
+    ASSERT_TRUE(verdict.valid());
+    EXPECT_TRUE(verdict.in_place);
+    EXPECT_EQ(verdict.independent, !again);
+  }
+}
+
+// In place, both ranks' contributions change places before they are reduced: right, but in the other order.
+TEST(Verify, the_order_of_operands_holds_in_place_as_well) {
+  const Schedule swapped = made({Collective::allreduce, 2, 1, 0}, [](ProgramBuilder& b, Rank r) {
+    b.step(1).send({{Buffer::input, 0, 2}}, 1 - r).recv({{Buffer::scratch, 0, 2}}, 1 - r);
+    b.step(2).copy({{Buffer::scratch, 0, 2}}, {{Buffer::output, 0, 2}});
+    b.step(3).send({{Buffer::input, 0, 2}}, 1 - r).recv({{Buffer::scratch, 2, 2}}, 1 - r);
+    // Out of place mine is in the input and theirs in `scratch 2`; in place it is the other way round.
+    if (r == 0) {
+      b.copy({{Buffer::scratch, 2, 2}}, {{Buffer::scratch, 4, 2}});
+      b.reduce({{Buffer::input, 0, 2}}, {{Buffer::scratch, 4, 2}});
+    } else {
+      b.copy({{Buffer::input, 0, 2}}, {{Buffer::scratch, 4, 2}});
+      b.reduce({{Buffer::scratch, 2, 2}}, {{Buffer::scratch, 4, 2}});
+    }
+    b.step(4).copy({{Buffer::scratch, 4, 2}}, {{Buffer::output, 0, 2}});
+  });
+  const Verdict verdict = verify(swapped);
+  ASSERT_TRUE(verdict.valid());
+  EXPECT_TRUE(verdict.in_place);
+  EXPECT_FALSE(verdict.keeps_rank_order);
+  EXPECT_TRUE(verdict.same_on_all_ranks);
+  EXPECT_TRUE(runs_right(swapped, {.count = 4, .reduction = Reduction::affine}));
+  EXPECT_FALSE(runs_right(swapped, {.count = 4, .in_place = true, .reduction = Reduction::affine}));
+}
+
 TEST(Verify, programs_of_another_shape_are_refused) {
   Schedule schedule = made(k_pair, exchange);
   schedule.programs.pop_back();
