@@ -230,13 +230,16 @@ void check_ends(RendezvousGraph& graph, Verdict& verdict) {
   const auto when_ready = graph.stuck(Start::when_ready);
   const bool by_line = when_ready.empty();
   if (!by_line) stuck = when_ready;
-  for (std::size_t i = 0; i < std::min<std::size_t>(stuck.size(), 3); ++i) {
-    verdict.violations.push_back(
-        {stuck[i].first, stuck[i].second,
-         fmt::format("never completes when sends wait for their receives{}: deadlock under rendezvous ({} ops are "
-                     "stuck)",
-                     by_line ? " and small programs start their ops in order" : "", stuck.size())});
-  }
+  const auto what = by_line ? fmt::format(
+                                  "never completes when few ops start in their order and sends wait for their "
+                                  "receives: deadlock under rendezvous ({} ops are stuck)",
+                                  stuck.size())
+                            : fmt::format(
+                                  "never completes when sends wait for their receives: deadlock under rendezvous "
+                                  "({} ops are stuck)",
+                                  stuck.size());
+  for (std::size_t i = 0; i < std::min<std::size_t>(stuck.size(), 3); ++i)
+    verdict.violations.push_back({stuck[i].first, stuck[i].second, what});
 }
 
 // A call in place may be stepped, windowed and of any operation, too: where a schedule is right in place, it has only

@@ -1,8 +1,8 @@
 // What may run as a line: ops are started one after the other, each once the receives that it needs are complete.
 //
-// No op of such a plan waits for a send. Where that is so on every rank, each blocks only where its program itself does,
-// run with buffered sends, and that ends. Others may wait for a send to a line that has not come to its receive: whether
-// that ends is for verify() to prove.
+// No op of such a plan waits for a send. Where that is so on every rank, each blocks only where its program itself
+// does, run with buffered sends, and that ends. Others may wait for a send to a line that has not come to its receive:
+// whether that ends is for verify() to prove.
 #pragma once
 
 #include <array>

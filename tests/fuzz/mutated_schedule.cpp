@@ -71,7 +71,11 @@ class Edited {
       std::vector<EditedOp>& ops = ops_.emplace_back();
       for (std::size_t i = 0; i < program.size(); ++i) {
         const Op op = program.op(i);
-        ops.push_back({op.action, op.peer, op.lane, op.step, {op.source.begin(), op.source.end()},
+        ops.push_back({op.action,
+                       op.peer,
+                       op.lane,
+                       op.step,
+                       {op.source.begin(), op.source.end()},
                        {op.target.begin(), op.target.end()}});
       }
     }
@@ -180,8 +184,8 @@ class Edited {
   void insert_copy(std::vector<EditedOp>& ops) {
     const Run source = run_of(ops);
     const Chunk free = 4 * schedule_.shape.classes() + source.first % schedule_.shape.classes();
-    const Run target = below(2) == 0 ? Run{Buffer::output, source.first, source.count}
-                                     : Run{Buffer::scratch, free, source.count};
+    const Run target =
+        below(2) == 0 ? Run{Buffer::output, source.first, source.count} : Run{Buffer::scratch, free, source.count};
     ops.insert(ops.begin() + static_cast<std::ptrdiff_t>(below(ops.size() + 1)),
                {Action::copy, 0, 0, below(2) == 0 ? 0 : static_cast<Step>(below(4)), {source}, {target}});
   }
@@ -208,8 +212,7 @@ class Edited {
   /// Behind its first chunk, at both ends.
   void split_message() {
     const auto ends = a_message();
-    if (!ends || chunks_in(ops_[ends->from][ends->send].source) < 2 ||
-        chunks_in(ops_[ends->to][ends->recv].target) < 2)
+    if (!ends || chunks_in(ops_[ends->from][ends->send].source) < 2 || chunks_in(ops_[ends->to][ends->recv].target) < 2)
       return;
     const auto split = [](std::vector<EditedOp>& ops, std::size_t at) {
       EditedOp second = ops[at];

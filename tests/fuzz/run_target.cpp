@@ -154,8 +154,7 @@ class UnevenRun {
   Side side(const Traffic& all, std::size_t rank, bool gathers, bool in_place, std::size_t whole_below) {
     const auto r = static_cast<int>(rank);
     TestBlocks output(Exchange::column(all, gathers ? 0 : r), random_), expected = output;
-    for (std::size_t peer = 0; peer < all.size(); ++peer)
-      expected.fill(peer, static_cast<int>(peer), gathers ? 0 : r);
+    for (std::size_t peer = 0; peer < all.size(); ++peer) expected.fill(peer, static_cast<int>(peer), gathers ? 0 : r);
     Side side{TestBlocks(all[rank], random_), std::move(output), std::move(expected), {}, {}};
     side.shards.given = true;
     side.shards.whole_below = whole_below;
