@@ -7,6 +7,7 @@
 // of these edges.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "colltopo/plan.h"
@@ -15,7 +16,8 @@ namespace colltopo {
 
 class ScratchPlaces {
  public:
-  /// The program's steps must not decrease. Time O(slots touched, with a logarithm for the values that begin).
+  /// The program's steps must not decrease. Time in proportion to its runs, with a logarithm for the values that begin,
+  /// and a bit per slot.
   explicit ScratchPlaces(const Program& program);
 
   /// Units of memory in all, each of the largest chunk.
@@ -32,18 +34,28 @@ class ScratchPlaces {
     Step first_step, last_step;
     Chunk unit = 0;
   };
+  /// Of a cell: slots that all ops touch together.
   struct Value {
-    Chunk slot;
+    Chunk slot, count;
     std::uint32_t begin, end;
   };
 
-  void find_items(const Program& program);
+  /// The cell of a slot that some run has.
+  std::uint32_t cell_of(Chunk slot) const;
+  Chunk end_of_cell(Chunk slot) const;
+  /// In order of begin, then of slots.
+  std::vector<Value> values_of(const Program& program, std::uint32_t cells) const;
+  void find_items(const Program& program, std::uint32_t cells);
+  template <class Free>
   void give_places();
   const Item& item_of(Chunk slot, std::uint32_t op) const;
 
   Chunk classes_;
-  std::vector<Item> items_;                     // in order of begin
-  std::vector<std::vector<std::uint32_t>> at_;  // [slot] its items, in order of begin
+  std::vector<std::uint64_t> begins_;          // a bit per slot: a cell begins there
+  std::vector<std::uint32_t> cells_before_;    // [word of begins_]
+  std::vector<Item> items_;                    // in order of begin
+  std::vector<std::uint32_t> first_item_;      // [cell] index into items_of_cells_
+  std::vector<std::uint32_t> items_of_cells_;  // in order of begin
   Chunk units_ = 0;
 };
 
