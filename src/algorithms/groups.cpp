@@ -21,14 +21,21 @@ void Groups::number(std::span<const int> label_of) {
   const auto ranks = static_cast<Rank>(label_of.size());
   group_of_.resize(label_of.size());
   position_of_.resize(label_of.size());
-  std::unordered_map<int, Rank> number_of;
+  constexpr Rank k_none = -1;
+  std::vector<Rank> number_of(label_of.size(), k_none);  // of labels that are numbers of ranks, as most are
+  std::unordered_map<int, Rank> number_of_others;
   std::vector<Rank> sizes;
+  const auto numbered = [&](int label) {
+    const auto next = static_cast<Rank>(sizes.size());
+    if (label < 0 || label >= ranks) return number_of_others.try_emplace(label, next).first->second;
+    Rank& number = number_of[at(label)];
+    if (number == k_none) number = next;
+    return number;
+  };
   for (Rank rank = 0; rank < ranks; ++rank) {
     // Neighbours mostly share a group, which saves a look into the map.
     const bool as_before = rank > 0 && label_of[at(rank)] == label_of[at(rank - 1)];
-    const Rank group = as_before
-                           ? group_of_[at(rank - 1)]
-                           : number_of.try_emplace(label_of[at(rank)], static_cast<Rank>(sizes.size())).first->second;
+    const Rank group = as_before ? group_of_[at(rank - 1)] : numbered(label_of[at(rank)]);
     if (at(group) == sizes.size()) sizes.push_back(0);
     group_of_[at(rank)] = group;
     position_of_[at(rank)] = sizes[at(group)]++;

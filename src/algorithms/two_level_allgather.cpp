@@ -20,87 +20,123 @@ struct Stages {
   Step up, between, among;
 };
 
-// One rank's part for one slice.
+/// Ranks that follow each other.
+struct Stretch {
+  Rank first, count;
+};
+using Stretches = std::vector<Stretch>;  // increasing
+
+Stretches stretches_of(std::vector<Rank> ranks) {
+  if (!std::ranges::is_sorted(ranks)) std::ranges::sort(ranks);
+  Stretches all;
+  for (const Rank rank : ranks) {
+    if (!all.empty() && all.back().first + all.back().count == rank)
+      ++all.back().count;
+    else
+      all.push_back({rank, 1});
+  }
+  return all;
+}
+
+Stretches all_but(const Stretches& some, Rank ranks) {
+  Stretches others;
+  Rank next = 0;
+  for (const auto& [first, count] : some) {
+    if (first > next) others.push_back({next, first - next});
+    next = first + count;
+  }
+  if (ranks > next) others.push_back({next, ranks - next});
+  return others;
+}
+
+/// A message, of the shards of some ranks.
+struct Message {
+  Step step;
+  Action action;
+  Rank peer;
+  Stretches ranks;
+};
+
+// One rank's messages for one slice, the same for all of them.
 class Slice {
  public:
-  Slice(const Shape& shape, Rank rank, const Leaders& leaders, Chunk slice, Interleaved& ops)
+  Slice(Rank rank, const Leaders& leaders)
       : leaders_(leaders),
         groups_(leaders.groups()),
         stages_(leaders),
-        chunks_(shape.chunks),
-        slice_(slice),
         group_(groups_.group_of(rank)),
         leader_(leaders.leader_of(rank)),
         flock_(leaders.flock(group_, leader_)),
-        place_(static_cast<Rank>(std::ranges::find(flock_, rank) - flock_.begin())),
-        begin_(slice * stages_.longest()),
-        ops_(ops) {}
+        place_(static_cast<Rank>(std::ranges::find(flock_, rank) - flock_.begin())) {}
 
-  void add() {
+  std::vector<Message> messages() && {
     up();
     if (place_ == 0) {
       for (Rank which = leader_; which < leaders_.classes(); which += leaders_.of(group_)) between(which);
       among();
     }
     down();
+    return std::move(messages_);
   }
 
  private:
-  Runs blocks(std::vector<Rank> ranks) const {
-    if (!std::ranges::is_sorted(ranks)) std::ranges::sort(ranks);
-    Runs runs;
-    runs.reserve(ranks.size());
-    for (const Rank rank : ranks) runs.push_back({Buffer::output, rank * chunks_ + slice_, 1});
-    return runs;
+  void send(Step step, Stretches ranks, Rank peer) {
+    messages_.push_back({step, Action::send, peer, std::move(ranks)});
   }
-  std::vector<Rank> flock_part(Rank place, Rank count) const {
-    return {flock_.begin() + place, flock_.begin() + place + count};
+  void recv(Step step, Stretches ranks, Rank peer) {
+    messages_.push_back({step, Action::recv, peer, std::move(ranks)});
+  }
+  Stretches flock_part(Rank place, Rank count) const {
+    return stretches_of({flock_.begin() + place, flock_.begin() + place + count});
   }
   Rank in_flock(Rank place) const { return flock_[static_cast<std::size_t>(place)]; }
 
   // The tree of the flock backwards: what is at a place's subtree goes to its parent.
   void up() {
     const KnomialTree tree = leaders_.tree(static_cast<Rank>(flock_.size()), place_);
-    const Step last = begin_ + tree.steps() + 1;
+    const Step last = tree.steps() + 1;
     tree.walk(
-        [&](Step step, Rank parent) {
-          ops_.send(last - step, blocks(flock_part(place_, tree.subtree(place_))), in_flock(parent));
-        },
-        [&](Step step, Rank child) {
-          ops_.recv(last - step, blocks(flock_part(child, tree.subtree(child))), in_flock(child));
-        });
+        [&](Step step, Rank parent) { send(last - step, flock_part(place_, tree.subtree(place_)), in_flock(parent)); },
+        [&](Step step, Rank child) { recv(last - step, flock_part(child, tree.subtree(child)), in_flock(child)); });
   }
 
-  // An allgather of groups (or leaders): `add_ranks(place, ranks)` adds those whose shards a place brings.
-  template <typename AddRanks, typename RankAt>
-  void gather_all(Rank places, Rank place, int radix, Step begin, AddRanks add_ranks, RankAt rank_at) {
+  // An allgather of groups (or leaders): `ranks_of(places)` are those whose shards these places bring.
+  template <typename RanksOf, typename RankAt>
+  void gather_all(Rank places, Rank place, int radix, Step begin, RanksOf ranks_of, RankAt rank_at) {
     const Program program = bruck_allgather({Collective::allgather, places, 1, 0}, place, radix);
+    std::vector<Rank> brought;
     for (std::size_t i = 0; i < program.size(); ++i) {
       const Op op = program.op(i);
       if (op.action == Action::copy) continue;
-      std::vector<Rank> ranks;
+      brought.clear();
       for (const Run& run : op.action == Action::send ? op.source : op.target)
-        for (Chunk at = run.first; at < run.first + run.count; ++at) add_ranks(at, ranks);
-      if (op.action == Action::send)
-        ops_.send(begin + op.step, blocks(std::move(ranks)), rank_at(op.peer));
-      else
-        ops_.recv(begin + op.step, blocks(std::move(ranks)), rank_at(op.peer));
+        for (Chunk at = run.first; at < run.first + run.count; ++at) brought.push_back(at);
+      if (!std::ranges::is_sorted(brought)) std::ranges::sort(brought);
+      messages_.push_back({begin + op.step, op.action, rank_at(op.peer), stretches_of(ranks_of(brought))});
     }
   }
 
   void between(Rank which) {
     gather_all(
-        groups_.groups(), group_, leaders_.radices().between, begin_ + stages_.up,
-        [&](Rank group, std::vector<Rank>& ranks) { leaders_.add_members(group, which, ranks); },
+        groups_.groups(), group_, leaders_.radices().between, stages_.up,
+        [&](const std::vector<Rank>& groups) {
+          std::vector<Rank> ranks;
+          for (const Rank group : groups) leaders_.add_members(group, which, ranks);
+          return ranks;
+        },
         [&](Rank group) { return leaders_.carrier(group, which); });
   }
 
   void among() {
     gather_all(
-        leaders_.of(group_), leader_, k_leaders_radix, begin_ + stages_.up + stages_.between,
-        [&](Rank leader, std::vector<Rank>& ranks) {
-          for (Rank which = leader; which < leaders_.classes(); which += leaders_.of(group_))
-            for (Rank group = 0; group < groups_.groups(); ++group) leaders_.add_members(group, which, ranks);
+        leaders_.of(group_), leader_, k_leaders_radix, stages_.up + stages_.between,
+        [&](const std::vector<Rank>& leaders) {
+          std::vector<Rank> ranks;
+          for (Rank group = 0; group < groups_.groups(); ++group)
+            for (const Rank leader : leaders)
+              for (Rank which = leader; which < leaders_.classes(); which += leaders_.of(group_))
+                leaders_.add_members(group, which, ranks);
+          return ranks;
         },
         [&](Rank leader) { return groups_.member(group_, leader); });
   }
@@ -108,28 +144,33 @@ class Slice {
   // A subtree gets all but what came from it.
   void down() {
     const KnomialTree tree = leaders_.tree(static_cast<Rank>(flock_.size()), place_);
-    const Step begin = begin_ + stages_.up + stages_.between + stages_.among;
-    const auto all_but = [&](Rank place) {
-      const std::vector<Rank> own = flock_part(place, tree.subtree(place));
-      std::vector<Rank> ranks;
-      for (Rank rank = 0; rank < groups_.ranks(); ++rank)
-        if (std::ranges::find(own, rank) == own.end()) ranks.push_back(rank);
-      return blocks(std::move(ranks));
-    };
-    tree.walk([&](Step step, Rank parent) { ops_.recv(begin + step, all_but(place_), in_flock(parent)); },
-              [&](Step step, Rank child) { ops_.send(begin + step, all_but(child), in_flock(child)); });
+    const Step begin = stages_.up + stages_.between + stages_.among;
+    const auto others = [&](Rank place) { return all_but(flock_part(place, tree.subtree(place)), groups_.ranks()); };
+    tree.walk([&](Step step, Rank parent) { recv(begin + step, others(place_), in_flock(parent)); },
+              [&](Step step, Rank child) { send(begin + step, others(child), in_flock(child)); });
   }
 
   const Leaders& leaders_;
   const Groups& groups_;
   Stages stages_;
-  Chunk chunks_, slice_;
   Rank group_, leader_;
   std::vector<Rank> flock_;
   Rank place_;  // in the flock
-  Step begin_;
-  Interleaved& ops_;
+  std::vector<Message> messages_;
 };
+
+// The slice's chunks of the shards of such ranks.
+Runs blocks(const Stretches& ranks, Chunk chunks, Chunk slice) {
+  Runs runs;
+  if (chunks == 1) {
+    runs.reserve(ranks.size());
+    for (const auto& [first, count] : ranks) runs.push_back({Buffer::output, first, count});
+    return runs;
+  }
+  for (const auto& [first, count] : ranks)
+    for (Rank rank = first; rank < first + count; ++rank) runs.push_back({Buffer::output, rank * chunks + slice, 1});
+  return runs;
+}
 
 }  // namespace
 
@@ -168,8 +209,18 @@ void Interleaved::add_to(ProgramBuilder& program) {
 Program two_level_allgather(const Shape& shape, Rank rank, const Leaders& leaders) {
   ProgramBuilder program(shape, rank);
   program.copy({{Buffer::input, 0, shape.chunks}}, {{Buffer::output, rank * shape.chunks, shape.chunks}});
+  const std::vector<Message> messages = Slice(rank, leaders).messages();
+  const Step apart = Stages(leaders).longest();
   Interleaved ops;
-  for (Chunk slice = 0; slice < shape.chunks; ++slice) Slice(shape, rank, leaders, slice, ops).add();
+  for (Chunk slice = 0; slice < shape.chunks; ++slice) {
+    for (const Message& message : messages) {
+      const Step step = slice * apart + message.step;
+      if (message.action == Action::send)
+        ops.send(step, blocks(message.ranks, shape.chunks, slice), message.peer);
+      else
+        ops.recv(step, blocks(message.ranks, shape.chunks, slice), message.peer);
+    }
+  }
   ops.add_to(program);
   return std::move(program).build();
 }

@@ -193,7 +193,7 @@ std::string kind_of_communicator(const std::vector<int>& node_of, const std::str
   std::istringstream lines(settings);
   for (std::string line; std::getline(lines, line);)
     if (!k_of_no_matter.contains(line.substr(0, line.find('=')))) matter += line + '\n';
-  const auto nodes = std::set<int>(node_of.begin(), node_of.end()).size();
+  const Rank nodes = grouped(node_of)->groups();
   return fmt::format("{} ranks, {} nodes, placement {:x}, settings {:x}", node_of.size(), nodes,
                      checksum_of(std::span<const int>(node_of)), checksum_of(std::string_view(matter)) ^ network);
 }

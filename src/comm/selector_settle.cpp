@@ -21,15 +21,8 @@ namespace {
 
 // Places by the order in which they first appear: a torus of nodes counts them so, whatever the caller calls them.
 void number_from_0(std::vector<int>& places) {
-  std::map<int, int> numbers;
-  int before = 0, number_before = -1;
-  for (int& place : places) {
-    if (number_before < 0 || place != before) {  // neighbours mostly share a place
-      before = place;
-      number_before = numbers.emplace(place, static_cast<int>(numbers.size())).first->second;
-    }
-    place = number_before;
-  }
+  const std::shared_ptr<const Groups> groups = grouped(places);
+  places.assign(groups->all().begin(), groups->all().end());
 }
 
 /// [rank] its host; empty where they are not known.
