@@ -160,6 +160,8 @@ class Chooser {
   /// Seconds of price() and, without an algorithm, of the previous component, where has_measured(). Nothing: it has
   /// not, or it is excluded or not allowed.
   std::optional<Measured> measured(const Algorithm* algorithm, const AlgorithmOptions& options, const Request& request);
+  /// A line for each variant so far whose programs cannot be made: it is a candidate no longer.
+  std::vector<std::string> unmade();
   /// Half of all prices are off by less, as far as sizes that are left out of a fit say: 0.2 is 20%. Nothing: none do.
   /// Prices all that was measured, which may take as long as a first choice for each collective.
   std::optional<double> expected_error();

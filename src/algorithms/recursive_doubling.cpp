@@ -21,6 +21,7 @@
 #include "algorithms/refusal.h"
 #include "algorithms/table.h"
 #include "base/index.h"
+#include "schedule/scratch.h"
 
 namespace colltopo {
 
@@ -46,6 +47,8 @@ struct Multiplying {
   std::vector<Turn> turns;
 
   static constexpr int k_input = 0, k_output = 1, k_scratch = 2, k_others = 4;  // places
+  /// Vectors in scratch where rounds have up to so many members.
+  static constexpr Chunk banks(int members) { return k_others - k_scratch + std::max(0, members - 1); }
 
   Runs whole(int place) const {
     if (place == k_input) return {{Buffer::input, 0, vector}};
@@ -90,6 +93,11 @@ struct Multiplying {
   }
 };
 
+// A round's messages lie in scratch side by side.
+int multiplying_radix(const Shape& shape, const AlgorithmOptions& options) {
+  return std::min(radix_of(shape, options), largest_multiplying_radix(shape));
+}
+
 Rank product(const std::vector<Rank>& bases) {
   return std::accumulate(bases.begin(), bases.end(), Rank{1}, std::multiplies<>());
 }
@@ -113,6 +121,12 @@ std::vector<Rank> bases_within(Rank ranks, int radix) {
 }
 
 }  // namespace
+
+int largest_multiplying_radix(const Shape& shape, Chunk other_banks) {
+  const Shape of_one_chunk{shape.collective, shape.ranks, 1, shape.root};
+  const Chunk most = most_scratch(of_one_chunk) / of_one_chunk.whole() - other_banks;
+  return std::max(k_doubling, most - Multiplying::banks(1) + 1);
+}
 
 Program recursive_multiplying_allreduce(const Shape& shape, Rank rank, int radix) {
   const std::vector<Rank> bases = bases_within(shape.ranks, radix);
@@ -203,13 +217,16 @@ Algorithm recursive_multiplying_algorithm() {
       .chunks = [](const Shape&, const AlgorithmOptions&) { return Chunk{1}; },
       .program =
           [](const Shape& shape, Rank rank, const AlgorithmOptions& options) {
-            return recursive_multiplying_allreduce(shape, rank, radix_of(shape, options));
+            return recursive_multiplying_allreduce(shape, rank, multiplying_radix(shape, options));
           },
       .steps =
           [](const Shape& shape, const AlgorithmOptions& options) {
-            return recursive_multiplying_allreduce_steps(shape.ranks, radix_of(shape, options));
+            return recursive_multiplying_allreduce_steps(shape.ranks, multiplying_radix(shape, options));
           },
-      .describe = describe_radix,
+      .describe =
+          [](const Shape& shape, const AlgorithmOptions& options) {
+            return fmt::format("radix={}", multiplying_radix(shape, options));
+          },
       .properties =
           [](const Shape&, const AlgorithmOptions&) {
             return Properties{.in_place = true, .keeps_rank_order = true, .same_on_all_ranks = true};

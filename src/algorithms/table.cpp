@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "colltopo/error.h"
+#include "schedule/scratch.h"
 
 namespace colltopo {
 
@@ -34,12 +35,23 @@ std::string refusal_of_values(const Algorithm& algorithm, const OptionValues& va
   return "";
 }
 
-// The row with those checks in front of its own, and without gaps.
+// More chunks than a buffer may have.
+std::string refusal_of_chunks(const Algorithm& algorithm, const Shape& shape, const AlgorithmOptions& options) {
+  const CollectiveRow& row = colltopo::row(shape.collective);
+  const Chunk chunks = algorithm.chunks(shape, options);
+  const bool is_for_each_rank = row.counts_shards() || row.classes_by_rank;
+  if (std::int64_t{chunks} * (is_for_each_rank ? shape.ranks : 1) <= k_most_whole) return "";
+  return fmt::format("{} chunks{} on {} ranks: more than {} in all", chunks, is_for_each_rank ? " a shard" : "",
+                     shape.ranks, k_most_whole);
+}
+
+// The row with those checks around its own, and without gaps.
 Algorithm completed(Algorithm row) {
   row.refusal = [row](const Shape& shape, const AlgorithmOptions& options) {
     std::string reason = refusal_of_shape(row, shape);
     if (reason.empty()) reason = refusal_of_values(row, options.values);
-    return reason.empty() ? row.refusal(shape, options) : reason;
+    if (reason.empty()) reason = row.refusal(shape, options);
+    return reason.empty() ? refusal_of_chunks(row, shape, options) : reason;
   };
   if (!row.properties) row.properties = [](const Shape&, const AlgorithmOptions&) { return Properties{}; };
   if (!row.variants)

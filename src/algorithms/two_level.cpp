@@ -27,11 +27,6 @@ RadicesOfLevels radices_by(const Groups& groups, const AlgorithmOptions& options
           fitted_radix(options.values, "inter-radix", groups.groups(), 2)};
 }
 
-Leaders leaders_of(const Groups& groups, const AlgorithmOptions& options) {
-  const int leaders = options.values.value_or("leaders", 0);
-  return {groups, leaders == 0 ? groups.largest() : leaders, radices_by(groups, options)};
-}
-
 // All-reduces of one leader pass whole vectors within groups.
 bool passes_whole(const Shape& shape, const AlgorithmOptions& options) {
   return shape.collective == Collective::allreduce && options.values.value_or("leaders", 0) == 1;
@@ -41,6 +36,18 @@ Between between(const AlgorithmOptions& options) {
   return options.values.value_or("halving", 0) == 0 ? Between::whole : Between::halving;
 }
 
+RadicesOfLevels radices_for(const Shape& shape, const Groups& groups, const AlgorithmOptions& options) {
+  RadicesOfLevels radices = radices_by(groups, options);
+  if (passes_whole(shape, options) && between(options) == Between::whole)
+    radices.between = std::min(radices.between, two_level_allreduce_radix(shape, groups));
+  return radices;
+}
+
+Leaders leaders_of(const Shape& shape, const Groups& groups, const AlgorithmOptions& options) {
+  const int leaders = options.values.value_or("leaders", 0);
+  return {groups, leaders == 0 ? groups.largest() : leaders, radices_for(shape, groups, options)};
+}
+
 Chunk slices_of(const AlgorithmOptions& options) { return options.values.value_or("slices", 1); }
 
 Chunk chunks(const Shape& shape, const AlgorithmOptions& options) {
@@ -48,13 +55,13 @@ Chunk chunks(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   if (passes_whole(shape, options))
     return between(options) == Between::whole ? 1 : groups->groups() / std::gcd(groups->groups(), shape.ranks);
-  return of_vector(shape.collective) ? two_level_bcast_chunks(leaders_of(*groups, options)) : slices_of(options);
+  return of_vector(shape.collective) ? two_level_bcast_chunks(leaders_of(shape, *groups, options)) : slices_of(options);
 }
 
 Step two_level_steps(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   if (hands_out(shape.collective)) return two_level_hand_out_steps(*groups, radices_by(*groups, options));
-  const Leaders leaders = leaders_of(*groups, options);
+  const Leaders leaders = leaders_of(shape, *groups, options);
   if (passes_whole(shape, options)) return two_level_allreduce_steps(leaders, between(options));
   if (of_vector(shape.collective)) return two_level_bcast_steps(leaders);
   return steps_from_allgather(shape.collective, two_level_allgather_steps(leaders, slices_of(options)));
@@ -63,7 +70,7 @@ Step two_level_steps(const Shape& shape, const AlgorithmOptions& options) {
 Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   if (hands_out(shape.collective)) return two_level_hand_out(shape, rank, *groups, radices_by(*groups, options));
-  const Leaders leaders = leaders_of(*groups, options);
+  const Leaders leaders = leaders_of(shape, *groups, options);
   if (passes_whole(shape, options)) return two_level_allreduce(shape, rank, leaders, between(options));
   if (of_vector(shape.collective)) {
     const Program bcast = two_level_bcast({Collective::bcast, shape.ranks, shape.chunks, shape.root}, rank, leaders);
@@ -76,11 +83,11 @@ Program program(const Shape& shape, Rank rank, const AlgorithmOptions& options) 
 std::string description(const Shape& shape, const AlgorithmOptions& options) {
   const auto groups = given_groups(shape, options);
   std::string text = sizes_of_groups(*groups);
-  const RadicesOfLevels radices = radices_by(*groups, options);
+  const RadicesOfLevels radices = radices_for(shape, *groups, options);
   if (radices.within != 2) text += fmt::format(" intra_radix={}", radices.within);
   if (radices.between != 2) text += fmt::format(" inter_radix={}", radices.between);
   if (hands_out(shape.collective)) return text;
-  text += fmt::format(" leaders={}", leaders_of(*groups, options).classes());
+  text += fmt::format(" leaders={}", leaders_of(shape, *groups, options).classes());
   if (passes_whole(shape, options)) return between(options) == Between::whole ? text : text + " halving";
   if (!of_vector(shape.collective) && slices_of(options) > 1) text += fmt::format(" slices={}", slices_of(options));
   return text;

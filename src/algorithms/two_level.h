@@ -84,6 +84,8 @@ Step two_level_bcast_steps(const Leaders& leaders);
 enum class Between { whole, halving };
 Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leaders, Between how);
 Step two_level_allreduce_steps(const Leaders& leaders, Between how);
+/// The largest radix between groups of whole vectors that find room in scratch.
+int two_level_allreduce_radix(const Shape& shape, const Groups& groups);
 
 /// Scatter and gather (hand_out.cpp), along trees of both levels.
 Program two_level_hand_out(const Shape& shape, Rank rank, const Groups& groups, RadicesOfLevels radices);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "algorithms/bruck_allgather.h"
 #include "algorithms/from_allgather.h"
@@ -143,7 +144,9 @@ Program two_level_bcast(const Shape& shape, Rank rank, const Leaders& leaders) {
 }
 
 Chunk two_level_bcast_chunks(const Leaders& leaders) {
-  return leaders.classes() == 1 ? 1 : leaders.classes() * leaders.groups().groups();
+  if (leaders.classes() == 1) return 1;
+  const std::int64_t chunks = std::int64_t{leaders.classes()} * leaders.groups().groups();
+  return static_cast<Chunk>(std::min<std::int64_t>(chunks, std::numeric_limits<Chunk>::max()));
 }
 
 Step two_level_bcast_steps(const Leaders& leaders) {
@@ -151,6 +154,8 @@ Step two_level_bcast_steps(const Leaders& leaders) {
 }
 
 namespace {
+
+constexpr Chunk k_banks_within = 3;  // vectors in scratch: a leader's own, and two that arrive in turn
 
 Program allreduce_of_leaders(const Shape& shape, Rank rank, Between how, int radix) {
   if (how == Between::whole) return recursive_multiplying_allreduce(shape, rank, radix);
@@ -212,7 +217,7 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leader
       Runs all;
       for (const Run& run : runs) {
         const bool in_slot_0 = run.buffer == Buffer::input && !alone;
-        const Chunk from = run.buffer == Buffer::scratch ? 3 * whole : 0;
+        const Chunk from = run.buffer == Buffer::scratch ? k_banks_within * whole : 0;
         all.push_back({in_slot_0 ? Buffer::scratch : run.buffer, from + scaled(run.first), scaled(run.count)});
       }
       return all;
@@ -229,6 +234,11 @@ Program two_level_allreduce(const Shape& shape, Rank rank, const Leaders& leader
   if (tree.place() > 0) program.step(between + parent.step).recv(output, member(parent.peer));
   for (const Edge& child : children) program.step(between + child.step).send(output, member(child.peer));
   return std::move(program).build();
+}
+
+int two_level_allreduce_radix(const Shape& shape, const Groups& groups) {
+  const Shape of_leaders{Collective::allreduce, groups.groups(), 1, 0};
+  return std::min(largest_multiplying_radix(of_leaders), largest_multiplying_radix(shape, k_banks_within));
 }
 
 Step two_level_allreduce_steps(const Leaders& leaders, Between how) {

@@ -79,14 +79,9 @@ bool operator==(const Placement& a, const Placement& b) {
   return a.network == b.network || (a.network != nullptr && b.network != nullptr && *a.network == *b.network);
 }
 
-int Placement::nodes() const { return static_cast<int>(std::set<int>(node_of.begin(), node_of.end()).size()); }
+int Placement::nodes() const { return node_of.empty() ? 0 : grouped(node_of)->groups(); }
 
-int Placement::ranks_per_node() const {
-  std::map<int, int> ranks;
-  int most = 0;
-  for (const int node : node_of) most = std::max(most, ++ranks[node]);
-  return most;
-}
+int Placement::ranks_per_node() const { return node_of.empty() ? 0 : grouped(node_of)->largest(); }
 
 SizeClass size_class_of(std::size_t bytes) {
   if (bytes < 8) return {bytes, bytes + 1};
@@ -132,6 +127,7 @@ struct Chooser::State {
   std::deque<Named> named;
   Played played;
   std::vector<std::string> previous;  // names that have been asked about
+  std::vector<std::string> unmade;    // lines about variants that cannot be made
   std::unordered_map<Key, Choice, KeyHash> choices;
 
   State(Placement placement, const Machine& machine_, AlgorithmOptions options_, CollectiveValues values_,
@@ -150,13 +146,14 @@ struct Chooser::State {
       std::optional<double> least;
       if (row.algorithm == nullptr) {
         const std::vector<Part> parts = played.parts_of(row.previous, collective, bytes);
-        if (!parts.empty()) least = played.seconds_of(parts, k_any_seconds, [](const Part&) { return 1; });
+        if (!parts.empty()) least = played.seconds_of(parts, k_any_seconds, 1, [](const Part&) { return 1; });
         return least;
       }
       for (Variant* const variant : worth_a_price(variants(collective), terrain, machine, bytes)) {
-        if (variant->algorithm != row.algorithm || !variant->refusal.empty()) continue;
+        if (variant->algorithm != row.algorithm) continue;
         if (!row.values.all().empty() && variant->options.values != row.values) continue;
         const double seconds = variant->seconds(terrain, machine, bytes);
+        if (!variant->refusal.empty()) continue;
         least = std::min(seconds, least.value_or(seconds));
       }
       return least;
@@ -178,12 +175,18 @@ struct Chooser::State {
     const bool is_ours = part.level == Level::all && part.collective == request.collective;
     return is_ours ? all_fits.factor(algorithm_named(part.algorithm), {}, bytes) : all_fits.common(bytes);
   }
+  // Of one that cannot be made there is none: it has a refusal then, which is noted to be said.
   double price(Variant& variant, std::size_t bytes) {
-    return factor(variant, bytes) * variant.seconds(terrain, machine, bytes);
+    const bool was_good = variant.refusal.empty();
+    const double seconds = factor(variant, bytes) * variant.seconds(terrain, machine, bytes);
+    if (was_good && !variant.refusal.empty())
+      unmade.push_back(
+          fmt::format("{}: {} {}; it is no candidate", name(variant.shape.collective), variant.name, variant.refusal));
+    return seconds;
   }
   // No price is below it.
   double least_price(const Variant& variant, std::size_t bytes) {
-    return factor(variant, bytes) * variant.least_seconds(machine);
+    return factor(variant, bytes) * variant.least_seconds(terrain, machine, bytes);
   }
 
   AlgorithmOptions given_for(Collective collective) const {
@@ -234,14 +237,16 @@ struct Chooser::State {
   }
 
   // Nothing: it is not allowed, or nothing is known of the component.
-  std::optional<Candidate> fallback(const Request& request, std::size_t bytes, double best) {
+  // What is clearly behind `best` seconds, of which a `lead` is asked, has no exact price.
+  std::optional<Candidate> fallback(const Request& request, std::size_t bytes, double best = k_any_seconds,
+                                    double lead = 1) {
     if (!request.fallback_allowed) return std::nullopt;
     const std::vector<Part> parts = played.parts_of(request.previous, request.collective, bytes);
     const MeasuredRow* const times = measured_previous(request);
     Candidate candidate;
     if (!parts.empty()) {
       candidate.seconds =
-          played.seconds_of(parts, best, [&](const Part& part) { return factor(part, request, bytes); });
+          played.seconds_of(parts, best, lead, [&](const Part& part) { return factor(part, request, bytes); });
       candidate.name =
           fmt::format("fallback (priced as {}{})", played.names_of(parts), times == nullptr ? "" : ", measured");
     } else if (times != nullptr) {
@@ -266,13 +271,21 @@ struct Chooser::State {
   }
 
   Candidate candidate_of(Variant& variant, const Request& request, std::size_t bytes) {
-    Candidate candidate{variant.algorithm, variant.options, variant.name, 0, exclusion_of(variant, request)};
-    if (variant.refusal.empty()) candidate.seconds = price(variant, bytes);
-    return candidate;
+    const double seconds = price(variant, bytes);
+    return {variant.algorithm, variant.options, variant.name, seconds, exclusion_of(variant, request)};
   }
 
-  // As candidates() has it first, without prices of what cannot come first: fewer steps go before more, and what takes
-  // longer for its steps alone than the best so far is not priced.
+  // One in slices, beside what it is without them.
+  bool is_behind_whole(const Variant& variant, std::span<Variant* const> among, std::size_t bytes, double seconds) {
+    if (!variant.is_sliced()) return false;
+    return std::ranges::any_of(among, [&](Variant* whole) {
+      return whole->has_price() && variant.is_of(*whole) &&
+             factor(variant, bytes) * variant.least_seconds_beside(*whole, terrain, machine, bytes) > seconds;
+    });
+  }
+
+  // As candidates() has it first, without prices of what cannot come first: what may be cheapest goes before, and what
+  // cannot be as cheap as the best so far is not priced.
   Candidate cheapest(std::vector<Variant>& among, const Request& request, std::size_t bytes,
                      std::span<const Candidate> without = {}) {
     std::vector<Variant*> worth = worth_a_price(among, terrain, machine, bytes);
@@ -281,18 +294,25 @@ struct Chooser::State {
     });
     if (worth.empty()) return {nullptr, {}, "fallback", 0, "nothing serves the call"};
     Variant* const first = worth.front();
-    std::erase_if(worth, [&](const Variant* variant) { return !exclusion_of(*variant, request).empty(); });
-    if (worth.empty()) return {first->algorithm, first->options, first->name, 0, exclusion_of(*first, request)};
-    std::ranges::stable_sort(worth, {}, &Variant::steps);
+    struct Bounded {
+      Variant* variant;
+      double least;
+    };
+    std::vector<Bounded> open;
+    for (Variant* const variant : worth)
+      if (exclusion_of(*variant, request).empty()) open.push_back({variant, least_price(*variant, bytes)});
+    std::ranges::stable_sort(open, {}, &Bounded::least);
     Variant* best = nullptr;
     double seconds = 0;
-    for (Variant* const variant : worth) {
-      if (best != nullptr && least_price(*variant, bytes) > seconds) continue;
+    for (const auto& [variant, least] : open) {
+      if (best != nullptr && (least > seconds || is_behind_whole(*variant, worth, bytes, seconds))) continue;
       const double one = price(*variant, bytes);
+      if (!variant->refusal.empty()) continue;
       if (best != nullptr && (one > seconds || (one == seconds && best < variant))) continue;
       best = variant;
       seconds = one;
     }
+    if (best == nullptr) return {first->algorithm, first->options, first->name, 0, exclusion_of(*first, request)};
     return {best->algorithm, best->options, best->name, seconds, ""};
   }
 
@@ -304,9 +324,9 @@ struct Chooser::State {
     Candidate best = cheapest(variants(request.collective), request, bytes);
     double to_beat = k_any_seconds;
     if (best.excluded.empty()) to_beat = best.seconds;
-    std::optional<Candidate> left = fallback(request, bytes, to_beat);
-    if (left && (!best.excluded.empty() || best.seconds >= lead(request, best.algorithm) * left->seconds))
-      return *std::move(left);
+    const double ahead = lead(request, best.algorithm);
+    std::optional<Candidate> left = fallback(request, bytes, to_beat, ahead);
+    if (left && (!best.excluded.empty() || best.seconds >= ahead * left->seconds)) return *std::move(left);
     return best.excluded.empty() ? best : unknown;
   }
 
@@ -343,7 +363,7 @@ std::vector<Candidate> Chooser::candidates(const Request& request) {
   for (Variant* const variant :
        worth_a_price(state_->variants(request.collective), state_->terrain, state_->machine, bytes))
     all.push_back(state_->candidate_of(*variant, request, bytes));
-  if (auto fallback = state_->fallback(request, bytes, k_any_seconds)) all.push_back(*std::move(fallback));
+  if (auto fallback = state_->fallback(request, bytes)) all.push_back(*std::move(fallback));
   std::ranges::stable_sort(all, better);
   return all;
 }
@@ -370,7 +390,7 @@ std::vector<Candidate> Chooser::siblings(const Request& request, const Candidate
     if (!is_sibling || !exclusion_of(*variant, request).empty()) continue;
     if (state_->least_price(*variant, bytes) > seconds) continue;
     Candidate sibling = state_->candidate_of(*variant, request, bytes);
-    if (sibling.seconds <= seconds) all.push_back(std::move(sibling));
+    if (sibling.excluded.empty() && sibling.seconds <= seconds) all.push_back(std::move(sibling));
   }
   std::ranges::stable_sort(all, better);
   return all;
@@ -425,9 +445,14 @@ std::optional<Chooser::Measured> Chooser::measured(const Algorithm* algorithm, c
     return Measured{found.seconds, state_->fitted(request.collective).error(algorithm, found.options.values, bytes)};
   }
   const std::lock_guard lock(state_->mutex);
-  const auto previous = state_->fallback(request, bytes, k_any_seconds);
+  const auto previous = state_->fallback(request, bytes);
   if (!previous) return std::nullopt;
   return Measured{previous->seconds, error_between(state_->measured_previous(request)->times, bytes)};
+}
+
+std::vector<std::string> Chooser::unmade() {
+  const std::lock_guard lock(state_->mutex);
+  return state_->unmade;
 }
 
 std::optional<double> Chooser::expected_error() {

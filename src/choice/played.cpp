@@ -1,5 +1,6 @@
 #include "choice/played.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace colltopo {
@@ -26,7 +27,7 @@ std::string Played::names_of(std::span<const Part> parts) {
   return names;
 }
 
-double Played::seconds_of(std::span<const Part> parts, double best, const Factor& factor) {
+double Played::seconds_of(std::span<const Part> parts, double best, double lead, const Factor& factor) {
   double seconds = 0;
   for (const Part& part : parts) {
     Variant& variant = variant_of(part);
@@ -34,7 +35,13 @@ double Played::seconds_of(std::span<const Part> parts, double best, const Factor
     const auto bytes = static_cast<std::size_t>(part.bytes);
     const double fit = factor(part);
     const double counted = variant.counted ? fit * variant.counted_seconds(there, machine_, bytes) : 0;
-    seconds += counted > k_behind * best ? counted : fit * variant.seconds(there, machine_, bytes);
+    const double least = fit * variant.least_seconds(there, machine_, bytes);
+    if (counted > k_behind * best || lead * least > best) {
+      seconds += std::max(counted, least);
+      continue;
+    }
+    const double price = fit * variant.seconds(there, machine_, bytes);
+    seconds += variant.refusal.empty() ? price : least;
   }
   return seconds;
 }

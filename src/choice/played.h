@@ -25,9 +25,9 @@ class Played {
   std::string names_of(std::span<const Part> parts);
 
   using Factor = std::function<double(const Part&)>;
-  /// Of parts that follow each other, each times its factor. What by its count alone is clearly behind `best` seconds
-  /// needs no programs.
-  double seconds_of(std::span<const Part> parts, double best, const Factor& factor);
+  /// Of parts that follow each other, each times its factor. What is clearly behind `best` seconds by its count alone,
+  /// or by what it takes at least even if only this part of it counts (`lead`, at most 1), needs no programs.
+  double seconds_of(std::span<const Part> parts, double best, double lead, const Factor& factor);
 
  private:
   struct Known {

@@ -315,6 +315,15 @@ double seconds_of(const Profile& profile, const Machine& machine, double bytes) 
   return steps == 0 ? seconds : seconds + std::max(0.0, profile.elsewhere) * in_messages / steps;
 }
 
+double saved_by_cutting(const Profile& profile, const Machine& machine, double bytes) {
+  double within = 0, between = 0;
+  for (const auto& [step, times] : profile.steps) {
+    within += times * bytes * step.shards_node / machine.bandwidth_node;
+    between += times * bytes * step.shards_network / machine.bandwidth_network;
+  }
+  return std::min(within, between);
+}
+
 double shard_bytes(const Shape& shape, std::size_t bytes) {
   const auto total = static_cast<double>(bytes);
   return total * shape.chunks / shape.parts();

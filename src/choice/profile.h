@@ -57,6 +57,10 @@ std::vector<Rank> sampled_roots(Collective collective, const Terrain& terrain);
 /// per shard, vector bytes / ranks for allreduce, the vector for bcast and reduce).
 double seconds_of(const Profile& profile, const Machine& machine, double bytes);
 
+/// Of those, at most what less they can be where the same messages are cut into parts that follow each other: within
+/// nodes and between them they then move at once.
+double saved_by_cutting(const Profile& profile, const Machine& machine, double bytes);
+
 /// Bytes of what Profile counts as one shard, for a request's bytes.
 double shard_bytes(const Shape& shape, std::size_t bytes);
 

@@ -4,7 +4,15 @@
 
 #include "choice/variants.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string_view>
+
+#include "colltopo/error.h"
 
 namespace colltopo {
 
@@ -22,6 +30,41 @@ Doubt doubt_of(const Counted& counted, const Terrain& terrain) {
   return counted.rounds_within == 0 && terrain.nodes->largest() > 1 ? k_of_placement : k_of_packing;
 }
 
+// The most messages a step by any rank with which no more than `all` have heard of one, or been heard by it: with m
+// messages a step they are at most `each` m + 1 times as many as before.
+std::int64_t most_unfinished(Rank all, Step steps, Rank each) {
+  const auto reaches = [&](std::int64_t messages) {
+    std::int64_t reached = 1;
+    for (Step step = 0; step < steps && reached <= all; ++step) reached *= each * messages + 1;
+    return reached;
+  };
+  std::int64_t messages = 0;
+  for (std::int64_t more = std::bit_floor(static_cast<std::uint32_t>(all)); more > 0; more /= 2)
+    if (messages + more <= all && reaches(messages + more) <= all) messages += more;
+  return messages;
+}
+
+double further_messages(std::int64_t messages, const Machine& machine) {
+  return static_cast<double>(std::max<std::int64_t>(0, messages - 1)) * machine.overhead;
+}
+
+// Of so many steps, as few between nodes as reach all of them.
+double least_latency(const Groups& nodes, const Machine& machine, Step steps) {
+  if (steps <= 0) return 0;
+  const double near = std::min(machine.latency_node, machine.latency_network);
+  const double far = nodes.groups() == 1 ? machine.latency_node : machine.latency_network;
+  if (nodes.groups() == 1 || nodes.largest() == 1)
+    return steps * (far + further_messages(most_unfinished(nodes.ranks(), steps, 1), machine));
+  const double all = steps * (near + further_messages(most_unfinished(nodes.ranks(), steps, 1), machine));
+  double least = std::numeric_limits<double>::infinity();
+  for (Step between = 1; between <= steps; ++between) {
+    const std::int64_t messages = most_unfinished(nodes.groups(), between, nodes.largest());
+    least = std::min(least, between * (far + further_messages(messages, machine)) + (steps - between) * near);
+    if (messages <= 1) break;  // more steps save nothing
+  }
+  return std::max(all, least);
+}
+
 }  // namespace
 
 double Variant::counted_seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) const {
@@ -34,13 +77,23 @@ double Variant::counted_seconds(const Terrain& terrain, const Machine& machine, 
                                        counted->shards_between / rate_between + 2 * shards / machine.bandwidth_copy);
 }
 
+void Variant::read_programs(const Terrain& terrain) {
+  for (const Rank root : sampled_roots(shape.collective, terrain)) {
+    Shape rooted_shape = shape;
+    rooted_shape.root = root;
+    const auto program_of = [&](Rank rank) { return algorithm->program(rooted_shape, rank, options); };
+    profiles_.push_back(profile_of(rooted_shape, terrain, steps, {program_of, algorithm->programs_take_all_ranks}));
+  }
+}
+
+// The same programs are read on all ranks, so all refuse alike. Memory is not the same on all: its lack goes on.
 double Variant::seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) {
-  if (profiles_.empty()) {
-    for (const Rank root : sampled_roots(shape.collective, terrain)) {
-      Shape rooted_shape = shape;
-      rooted_shape.root = root;
-      const auto program_of = [&](Rank rank) { return algorithm->program(rooted_shape, rank, options); };
-      profiles_.push_back(profile_of(rooted_shape, terrain, steps, {program_of, algorithm->programs_take_all_ranks}));
+  if (profiles_.empty() && refusal.empty()) {
+    try {
+      read_programs(terrain);
+    } catch (const Error& error) {
+      refusal = fmt::format("cannot be made here: {}", error.what());
+      profiles_.clear();
     }
   }
   double worst = 0;
@@ -49,8 +102,38 @@ double Variant::seconds(const Terrain& terrain, const Machine& machine, std::siz
   return worst;
 }
 
-double Variant::least_seconds(const Machine& machine) const {
-  return steps * std::min(machine.latency_node, machine.latency_network);
+double Variant::least_seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) const {
+  const Groups& nodes = *terrain.nodes;
+  double seconds = least_latency(nodes, machine, steps);
+  const bool is_one_interface = terrain.placement.network == nullptr && terrain.placement.dimensions.empty();
+  if (nodes.groups() > 1 && is_one_interface) {
+    const double inside = nodes.size(nodes.group_of(0));
+    seconds += row(shape.collective).leaving(inside, nodes.ranks() - inside, true) * static_cast<double>(bytes) /
+               machine.bandwidth_network;
+  }
+  return seconds;
+}
+
+constexpr std::string_view k_slices = "slices";
+
+bool Variant::is_sliced() const { return options.values.value_or(k_slices, 1) > 1; }
+
+bool Variant::is_of(const Variant& whole) const {
+  if (whole.algorithm != algorithm || whole.is_sliced() || !whole.refusal.empty()) return false;
+  OptionValues own = options.values, others = whole.options.values;
+  own.forget(k_slices);
+  others.forget(k_slices);
+  return own == others;
+}
+
+// The first slice takes the steps of the whole, with as many messages in each.
+double Variant::least_seconds_beside(Variant& whole, const Terrain& terrain, const Machine& machine,
+                                     std::size_t bytes) const {
+  double saved = 0;
+  for (const Profile& profile : whole.profiles_)
+    saved = std::max(saved, saved_by_cutting(profile, machine, shard_bytes(whole.shape, bytes)));
+  const double latency = std::min(machine.latency_node, machine.latency_network);
+  return whole.seconds(terrain, machine, bytes) - saved + std::max(0, steps - whole.steps) * latency;
 }
 
 Variant variant_of(const Algorithm& algorithm, Collective collective, const AlgorithmOptions& options, Rank ranks) {

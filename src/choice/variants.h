@@ -15,20 +15,29 @@ struct Variant {
   const Algorithm* algorithm = nullptr;
   AlgorithmOptions options;
   std::string name;     // "tra radix=4"
-  std::string refusal;  // why it cannot serve the shape; the rest is empty then
+  std::string refusal;  // why it cannot serve the shape; the rest may be empty then
   Properties properties;
   Shape shape;
   Step steps = 0;                  // of the schedule
   std::optional<Counted> counted;  // where the row counts
 
-  /// The price, `bytes` as in Request. The first one makes and reads programs.
+  /// The price, `bytes` as in Request. The first one makes and reads programs: where one of them cannot be made there
+  /// is a refusal from then on, and no price.
   double seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes);
   /// What the row's count times the machine's parameters gives: no price, but it orders variants of a row.
   double counted_seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) const;
-  /// No price is below it.
-  double least_seconds(const Machine& machine) const;
+  /// No price is below it: what its steps take, and what must be sent.
+  double least_seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) const;
+  /// The same beside one of its row that cuts nothing into slices, and has a price.
+  double least_seconds_beside(Variant& whole, const Terrain& terrain, const Machine& machine, std::size_t bytes) const;
+  bool is_sliced() const;
+  /// Whether `whole` is this one without slices.
+  bool is_of(const Variant& whole) const;
+  bool has_price() const { return !profiles_.empty(); }
 
  private:
+  void read_programs(const Terrain& terrain);
+
   std::vector<Profile> profiles_;  // of several roots; the price is that of the worst
 };
 

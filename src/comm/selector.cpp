@@ -133,6 +133,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
     return kept;
   }
   const Choice& chosen = chooser_->choose(for_model(settings_, *chooser_, request));
+  say_unmade();
   say_prediction(request, chosen, kept.decision.open ? "model, until measured" : "model", true);
   kept.from = std::max(kept.from, chosen.from);
   kept.to = std::min(kept.to, chosen.to);
@@ -267,6 +268,12 @@ void Selector::say_prediction(const Request& request, const Choice& chosen, cons
   say_decision(request, chosen.name,
                fmt::format("{}, predicted {:.3g} us{}{}", source, chosen.seconds * 1e6, next.empty() ? "" : "; beside",
                            next.empty() ? "" : next.substr(1)));
+}
+
+void Selector::say_unmade() {
+  if (!voice_.heard(1)) return;
+  const std::vector<std::string> lines = chooser_->unmade();
+  for (; said_unmade_ < lines.size(); ++said_unmade_) voice_.say(1, lines[said_unmade_]);
 }
 
 std::size_t Selector::memory_bytes() const {

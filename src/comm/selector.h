@@ -64,6 +64,7 @@ class SelectorState {
   std::vector<int> node_of_;
   AlgorithmOptions options_;  // the groups found
   std::shared_ptr<Chooser> chooser_;
+  std::size_t said_unmade_ = 0;  // of the chooser's lines
   ScheduleFiles files_;
   FiledSchedules filed_;
   std::optional<Rules> rules_;
@@ -158,6 +159,8 @@ class Selector : SelectorState {
   void say_prediction(const Request& request, const Choice& chosen, const std::string& source,
                       bool with_next = false) const;
   void say_decision(const Request& request, const std::string& what, const std::string& source) const;
+  /// Candidates that cannot be made, each once.
+  void say_unmade();
 
   const Settings& settings_;
   Rank rank_, ranks_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "colltopo/error.h"
+#include "schedule/scratch.h"
 
 namespace colltopo {
 
@@ -84,11 +85,6 @@ bool operator==(const Program& a, const Program& b) {
 }
 
 namespace {
-
-// Plans keep a few bytes per slot up to the highest one used; no sensible program is near this.
-Chunk most_scratch(const Shape& shape) {
-  return static_cast<Chunk>(std::clamp<std::int64_t>(std::int64_t{64} * shape.ranks * shape.chunks, 1 << 20, 1 << 30));
-}
 
 // The first chunk position at which two run lists differ in size class; -1 when they agree throughout.
 Chunk first_class_mismatch(const Shape& shape, Rank rank, std::span<const Run> a, std::span<const Run> b) {
