@@ -272,6 +272,34 @@ int mca_coll_topo_mend_alltoall(mca_coll_topo_module_t *topo, const void *sbuf, 
                                 ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
                                 ompi_datatype_t *rdtype, ompi_communicator_t *comm);
 
+/* The former allgatherv, not in place, of a rank's block that is described by an element of another size than the
+ * output's: it goes to its place first, and is sent from there. */
+int mca_coll_topo_mend_allgatherv(mca_coll_topo_module_t *topo, const void *sbuf, mca_coll_topo_count_t scount,
+                                  ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_counts_t rcounts,
+                                  mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm);
+
+/* The former gather of a rank that is not the root: its block goes as bytes in a row. */
+int mca_coll_topo_mend_gather(mca_coll_topo_module_t *topo, const void *sbuf, mca_coll_topo_count_t scount,
+                              ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
+                              ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm);
+
+/* Whether elements that follow each other, or the parts of one, may lie on the same bytes. */
+static inline bool mca_coll_topo_may_overlap(const ompi_datatype_t *dtype)
+{
+    const ptrdiff_t true_extent = dtype->super.true_ub - dtype->super.true_lb;
+
+    return dtype->super.ub - dtype->super.lb < true_extent || true_extent < (ptrdiff_t) dtype->super.size
+           || 0 != (dtype->super.flags & OPAL_DATATYPE_FLAG_OVERLAP);
+}
+
+/* Counts of nothing on each rank, in place of those of an empty datatype: many a function sends and receives where the
+ * count is not 0, and then one end of a pair does and the other does not. `memory` is to be freed. */
+typedef struct mca_coll_topo_no_counts_t {
+    mca_coll_topo_counts_t counts;
+    void *memory;
+} mca_coll_topo_no_counts_t;
+int mca_coll_topo_no_counts(const mca_coll_topo_module_t *topo, mca_coll_topo_no_counts_t *none);
+
 /* What this process can do with memory of an accelerator. */
 typedef struct mca_coll_topo_device_t {
     bool (*holds)(const void *address);

@@ -79,6 +79,7 @@ int mca_coll_topo_serve_uneven(mca_coll_topo_module_t *topo, int collective, con
 /* The communicator's graph as this rank sees it; NULL: out of memory. */
 typedef struct mca_coll_topo_neighbors_t {
     mca_coll_topo_edges_t from, to; /* sources, destinations */
+    bool is_connected;              /* known to all ranks */
     bool crosses; /* a grid that has ranks whose neighbours on both sides are one: the same on all ranks */
 } mca_coll_topo_neighbors_t;
 const mca_coll_topo_neighbors_t *mca_coll_topo_neighbors(mca_coll_topo_module_t *topo);

@@ -236,8 +236,16 @@ int mca_coll_topo_gather(const void *sbuf, mca_coll_topo_count_t scount, ompi_da
                                           in_place ? mca_coll_topo_no_span(&blocks) : block,
                                           is_root ? blocks : mca_coll_topo_no_span(&block), in_place, root);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(gather, sbuf, scount, sdtype, rbuf, rcount, rdtype, root)
-                                   : rc;
+    if (OPAL_LIKELY(COLLTOPO_DECLINED != rc)) {
+        return rc;
+    }
+    if (!is_root && OPAL_UNLIKELY(mca_coll_topo_may_overlap(sdtype))
+        && mca_coll_topo_bytes(sdtype, (size_t) scount) <= INT_MAX) {
+        return mca_coll_topo_came_back(
+            topo, COLLTOPO_GATHER,
+            mca_coll_topo_mend_gather(topo, sbuf, scount, sdtype, rbuf, rcount, rdtype, root, comm));
+    }
+    return MCA_COLL_TOPO_FALL_BACK(gather, sbuf, scount, sdtype, rbuf, rcount, rdtype, root);
 }
 
 int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,

@@ -23,6 +23,7 @@ typedef ompi_count_array_t mca_coll_topo_counts_t;
 typedef ompi_disp_array_t mca_coll_topo_displs_t;
 #    define mca_coll_topo_count_at(counts, i) ompi_count_array_get(counts, i)
 #    define mca_coll_topo_displ_at(displs, i) ompi_disp_array_get(displs, i)
+#    define MCA_COLL_TOPO_COUNTS_OF_INTS(counts, ints) (*(counts) = ompi_count_array_create((const int *) (ints)))
 typedef ompi_disp_array_t mca_coll_topo_byte_displs_t; /* neighbor_alltoallw */
 #    define mca_coll_topo_byte_displ_at(displs, i) ompi_disp_array_get(displs, i)
 #else
@@ -36,6 +37,7 @@ typedef const int *mca_coll_topo_counts_t;
 typedef const int *mca_coll_topo_displs_t;
 #    define mca_coll_topo_count_at(counts, i) ((counts)[i])
 #    define mca_coll_topo_displ_at(displs, i) ((displs)[i])
+#    define MCA_COLL_TOPO_COUNTS_OF_INTS(counts, ints) (*(counts) = (const int *) (ints))
 typedef const MPI_Aint *mca_coll_topo_byte_displs_t;
 #    define mca_coll_topo_byte_displ_at(displs, i) ((displs)[i])
 #endif

@@ -1,41 +1,19 @@
 /* Calls that Open MPI's own components are known to do wrong, by release, and how one that is left to them is mended.
  *
- * Whether a rank's two datatypes differ, which is what shows this defect, is its own affair, so ranks could not agree
- * to keep such calls without a message. But a rank can mend its own: what travels is the same. docs/open-mpi.md has the
- * table in words, tests/mpi/stock_defects.sh the proof. */
+ * How a rank describes its data, which is what shows these defects, is its own affair, so ranks could not agree to keep
+ * such calls without a message. But a rank can mend its own: what travels is the same. docs/open-mpi.md has the table
+ * in words, tests/mpi/stock_defects.sh the proof. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
+#include "release_defects.h"
 
 #include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ompi/datatype/ompi_datatype.h"
 #include "opal/util/output.h"
-
-typedef struct mca_coll_topo_defect_t {
-    int first_release, last_release; /* 40199: the last of 4.1 */
-    const char *component;           /* of the alltoall */
-    int ranks, most_ranks;
-    size_t bytes, most_bytes; /* of a block */
-} mca_coll_topo_defect_t;
-
-/* The modified Bruck of 4.1's alltoall packs what it has received by the send type (open-mpi/ompi pull request 10488,
- * in 5.0). Which release of 4.1 has the correction, if any, is not known here, so none is trusted. These are the sizes
- * for which tuned's fixed decision takes that algorithm. */
-#define MCA_COLL_TOPO_BRUCK(ranks, most_ranks, bytes, most_bytes)   \
-    {                                                               \
-        40100, 40199, "tuned", ranks, most_ranks, bytes, most_bytes \
-    }
-
-static const mca_coll_topo_defect_t mca_coll_topo_defects[] = {
-    MCA_COLL_TOPO_BRUCK(16, 31, 4, 511),      MCA_COLL_TOPO_BRUCK(32, 63, 1, 511),
-    MCA_COLL_TOPO_BRUCK(64, 511, 1, 1023),    MCA_COLL_TOPO_BRUCK(512, 2047, 1, 511),
-    MCA_COLL_TOPO_BRUCK(2048, 4095, 1, 1023), MCA_COLL_TOPO_BRUCK(4096, INT32_MAX, 1, 2047),
-};
 
 /* Of the library that runs, which need not be the one that was compiled against. */
 static int mca_coll_topo_release(void)
@@ -44,10 +22,9 @@ static int mca_coll_topo_release(void)
 
     if (found < 0) {
         char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-        int length = 0, major = 0, minor = 0, release = 0;
+        int length = 0;
         (void) PMPI_Get_library_version(version, &length);
-        const bool known = 3 == sscanf(version, "Open MPI v%d.%d.%d", &major, &minor, &release);
-        found = known ? (major * 100 + minor) * 100 + release : 0;
+        found = shell_open_mpi_release(version);
     }
     return found;
 }
@@ -62,21 +39,13 @@ static bool mca_coll_topo_is_of(const mca_coll_base_module_t *module, const char
            && '_' == name[length + strlen(component)];
 }
 
-/* Of any number of ranks there is one at most. */
-static const mca_coll_topo_defect_t *mca_coll_topo_defect_of(const mca_coll_topo_module_t *module)
+static const struct shell_defect *mca_coll_topo_defect_of(const mca_coll_topo_module_t *module)
 {
-    const int release = mca_coll_topo_release();
     const mca_coll_base_module_t *previous = module->previous.alltoall_module;
 
-    for (size_t i = 0; i < sizeof(mca_coll_topo_defects) / sizeof(mca_coll_topo_defects[0]); ++i) {
-        const mca_coll_topo_defect_t *defect = &mca_coll_topo_defects[i];
-        if (defect->first_release <= release && release <= defect->last_release && defect->ranks <= module->ranks
-            && module->ranks <= defect->most_ranks && NULL != previous
-            && mca_coll_topo_is_of(previous, defect->component)) {
-            return defect;
-        }
-    }
-    return NULL;
+    return NULL != previous && mca_coll_topo_is_of(previous, "tuned")
+               ? shell_alltoall_defect(mca_coll_topo_release(), module->ranks)
+               : NULL;
 }
 
 /* Where nodes have one rank or not all as many, han of 4.1 withdraws at a communicator's first call, and then calls
@@ -98,7 +67,7 @@ bool mca_coll_topo_cannot_be_above(const ompi_communicator_t *comm)
 
 void mca_coll_topo_find_defects(mca_coll_topo_module_t *module)
 {
-    const mca_coll_topo_defect_t *defect = mca_coll_topo_defect_of(module);
+    const struct shell_defect *defect = mca_coll_topo_defect_of(module);
 
     if (NULL != defect) {
         module->mended = (mca_coll_topo_mended_t){defect->bytes, defect->most_bytes - defect->bytes + 1};
@@ -107,14 +76,15 @@ void mca_coll_topo_find_defects(mca_coll_topo_module_t *module)
 
 void mca_coll_topo_say_defects(const mca_coll_topo_module_t *module)
 {
-    const mca_coll_topo_defect_t *defect = mca_coll_topo_defect_of(module);
+    const struct shell_defect *defect = mca_coll_topo_defect_of(module);
 
     if (NULL != defect) {
-        opal_output(0,
-                    "coll/topo: alltoall of %zu to %zu bytes on %d ranks: %s of this Open MPI gives wrong data where "
-                    "send and receive datatypes differ; where such a call is left to it, the input is first laid out "
-                    "as the output is",
-                    defect->bytes, defect->most_bytes, module->ranks, defect->component);
+        opal_output(
+            0,
+            "coll/topo: alltoall of %zu to %zu bytes on %d ranks: tuned of this Open MPI gives wrong data where "
+            "send and receive datatypes differ; where such a call is left to it, the input is first laid out "
+            "as the output is",
+            defect->bytes, defect->most_bytes, module->ranks);
     }
 }
 
@@ -137,4 +107,52 @@ int mca_coll_topo_mend_alltoall(mca_coll_topo_module_t *topo, const void *sbuf, 
     }
     free(memory);
     return rc;
+}
+
+/* tuned chooses by the size of the send type times the receive counts. */
+int mca_coll_topo_mend_allgatherv(mca_coll_topo_module_t *topo, const void *sbuf, mca_coll_topo_count_t scount,
+                                  ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_counts_t rcounts,
+                                  mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype, ompi_communicator_t *comm)
+{
+    const mca_coll_topo_count_t received = (mca_coll_topo_count_t) mca_coll_topo_count_at(rcounts, topo->rank);
+    char *own =
+        (char *) rbuf + (ptrdiff_t) mca_coll_topo_displ_at(displs, topo->rank) * (rdtype->super.ub - rdtype->super.lb);
+    const int rc = ompi_datatype_sndrcv(sbuf, scount, sdtype, own, received, rdtype);
+
+    /* Not as MPI_IN_PLACE: for that some look where the block would lie without gaps between blocks. */
+    return OMPI_SUCCESS != rc ? rc
+                              : topo->previous.allgatherv(own, received, rdtype, rbuf, rcounts, displs, rdtype, comm,
+                                                          topo->previous.allgatherv_module);
+}
+
+/* In the binomial tree an inner rank gathers its children's blocks behind its own by its own datatype, where elements
+ * of an extent below their true extent come to lie on each other. */
+int mca_coll_topo_mend_gather(mca_coll_topo_module_t *topo, const void *sbuf, mca_coll_topo_count_t scount,
+                              ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
+                              ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm)
+{
+    const size_t bytes = sdtype->super.size * (size_t) scount;
+    char *packed = malloc(bytes);
+    int rc;
+
+    if (NULL == packed) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    rc = mca_coll_topo_convert(sdtype, (size_t) scount, sbuf, packed, true);
+    if (OMPI_SUCCESS == rc) {
+        rc = topo->previous.gather(packed, (mca_coll_topo_count_t) bytes, MPI_BYTE, rbuf, rcount, rdtype, root, comm,
+                                   topo->previous.gather_module);
+    }
+    free(packed);
+    return rc;
+}
+
+int mca_coll_topo_no_counts(const mca_coll_topo_module_t *topo, mca_coll_topo_no_counts_t *none)
+{
+    none->memory = calloc((size_t) topo->ranks, sizeof(size_t));
+    if (NULL == none->memory) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    MCA_COLL_TOPO_COUNTS_OF_INTS(&none->counts, none->memory);
+    return OMPI_SUCCESS;
 }

@@ -75,6 +75,40 @@ static size_t *mca_coll_topo_sort(const mca_coll_topo_ends_t *ends, size_t ranks
     return items + ends->edges;
 }
 
+/* Whether every rank knows that there is a way between any two along edges, whichever their directions. A graph is
+ * known whole by all its ranks, a distributed one to each by its own edges. False without memory. */
+static bool mca_coll_topo_is_connected(const ompi_communicator_t *comm, int ranks)
+{
+    const mca_topo_base_comm_graph_t *graph = comm->c_topo->mtc.graph;
+    int *root, parts = ranks;
+
+    if (!OMPI_COMM_IS_GRAPH(comm)) {
+        return OMPI_COMM_IS_CART(comm);
+    }
+    root = malloc((size_t) ranks * sizeof(*root));
+    if (NULL == root) {
+        return false;
+    }
+    for (int rank = 0; rank < ranks; ++rank) {
+        root[rank] = rank;
+    }
+    for (int rank = 0, edge = 0; rank < graph->nnodes; ++rank) {
+        for (; edge < graph->index[rank]; ++edge) {
+            int one = rank, other = graph->edges[edge];
+            for (; one != root[one]; one = root[one]) {
+                root[one] = root[root[one]];
+            }
+            for (; other != root[other]; other = root[other]) {
+                root[other] = root[root[other]];
+            }
+            parts -= one != other ? 1 : 0;
+            root[other] = one;
+        }
+    }
+    free(root);
+    return 1 == parts;
+}
+
 static bool mca_coll_topo_crosses(const ompi_communicator_t *comm)
 {
     bool crosses = false;
@@ -115,6 +149,7 @@ const mca_coll_topo_neighbors_t *mca_coll_topo_neighbors(mca_coll_topo_module_t 
         numbers = mca_coll_topo_sort(&from, ranks, 0, &made->from, numbers);
         (void) mca_coll_topo_sort(&to, ranks, OMPI_COMM_IS_CART(comm) ? 1 : 0, &made->to, numbers);
         made->crosses = mca_coll_topo_crosses(comm);
+        made->is_connected = mca_coll_topo_is_connected(comm, topo->ranks);
         topo->neighbors = made;
     }
     if (!OMPI_COMM_IS_DIST_GRAPH(comm)) {
@@ -166,6 +201,25 @@ static int mca_coll_topo_serve_neighbors(mca_coll_topo_module_t *topo, mca_coll_
     return mca_coll_topo_serve_uneven(topo, COLLTOPO_NEIGHBORHOOD, input, output, false, 0, 1);
 }
 
+/* A call of one count returns from MPI at once on ranks whose count is 0, and never gets here. All ranks of a graph in
+ * one piece have the same bytes on their edges; parts of another may differ, and are not waited for. What is not
+ * anything, whichever way a rank has written it, is not handed on to a function that would send it. */
+static bool mca_coll_topo_is_left_to_neighbors(mca_coll_topo_module_t *topo)
+{
+    const mca_coll_topo_neighbors_t *neighbors = mca_coll_topo_neighbors(topo);
+
+    return NULL != neighbors && !neighbors->is_connected;
+}
+
+#define MCA_COLL_TOPO_EVENLY_AMONG_NEIGHBORS(name)                                                                    \
+    if (0 == mca_coll_topo_bytes(sdtype, (size_t) scount) && 0 == mca_coll_topo_bytes(rdtype, (size_t) rcount)) {     \
+        return OMPI_SUCCESS;                                                                                          \
+    }                                                                                                                 \
+    if (mca_coll_topo_is_left_to_neighbors((mca_coll_topo_module_t *) module)) {                                      \
+        mca_coll_topo_module_t *apart = (mca_coll_topo_module_t *) module;                                            \
+        return apart->previous.name(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, apart->previous.name##_module); \
+    }
+
 #define MCA_COLL_TOPO_AMONG_NEIGHBORS(name, given_input, given_output, ...)     \
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;           \
     int rc = COLLTOPO_DECLINED;                                                 \
@@ -184,6 +238,7 @@ int mca_coll_topo_neighbor_allgather(const void *sbuf, mca_coll_topo_count_t sco
                                      void *rbuf, mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype,
                                      ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
+    MCA_COLL_TOPO_EVENLY_AMONG_NEIGHBORS(neighbor_allgather)
     MCA_COLL_TOPO_AMONG_NEIGHBORS(
         neighbor_allgather, (.buf = sbuf, .kind = MCA_COLL_TOPO_THE_SAME, .count = (size_t) scount, .dtype = sdtype),
         (.buf = rbuf, .kind = MCA_COLL_TOPO_IN_A_ROW, .count = (size_t) rcount, .dtype = rdtype), sbuf, scount, sdtype,
@@ -205,6 +260,7 @@ int mca_coll_topo_neighbor_alltoall(const void *sbuf, mca_coll_topo_count_t scou
                                     mca_coll_topo_count_t rcount, ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                                     mca_coll_base_module_t *module)
 {
+    MCA_COLL_TOPO_EVENLY_AMONG_NEIGHBORS(neighbor_alltoall)
     MCA_COLL_TOPO_AMONG_NEIGHBORS(
         neighbor_alltoall, (.buf = sbuf, .kind = MCA_COLL_TOPO_IN_A_ROW, .count = (size_t) scount, .dtype = sdtype),
         (.buf = rbuf, .kind = MCA_COLL_TOPO_IN_A_ROW, .count = (size_t) rcount, .dtype = rdtype), sbuf, scount, sdtype,

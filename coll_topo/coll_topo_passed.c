@@ -1,8 +1,9 @@
 /* Calls that are passed on to the function that the communicator had before, which is libnbc's.
  *
- * libnbc reads arrays and the handles in them while it is called, and uses datatypes, operations and the communicator as
- * long as its request lives. It holds none of them: Open MPI's functions hold datatypes and operations for it, but not
- * those of persistent requests, and of MPI_Ialltoallw they note the user's arrays. What they do not hold is held here.
+ * libnbc reads arrays and the handles in them while it is called, and uses datatypes, operations and the communicator
+ * as long as its request lives. It holds none of them: Open MPI's functions hold datatypes and operations for it, but
+ * not those of persistent requests, and of MPI_Ialltoallw they note the user's arrays. What they do not hold is held
+ * here.
  */
 #include "ompi_config.h"
 
@@ -25,6 +26,51 @@ static void mca_coll_topo_stand_in_destruct(mca_coll_topo_stand_in_t *stand_in)
 
 static OBJ_CLASS_INSTANCE(mca_coll_topo_stand_in_t, opal_object_t, NULL, mca_coll_topo_stand_in_destruct);
 
+/* libnbc's alltoallv sends and receives where a count is not 0, whatever the size of the datatype: the other end of a
+ * pair may have written the same as 0. */
+static int mca_coll_topo_write_nothing_as_0(const mca_coll_topo_request_t *request,
+                                            mca_coll_topo_arguments_t *arguments, mca_coll_topo_no_counts_t *none)
+{
+    const bool is_alltoallv = COLLTOPO_ALLTOALLV == request->kind->collective;
+    const bool sends = !is_alltoallv || MPI_IN_PLACE == arguments->sbuf || 0 != arguments->sdtype->super.size;
+    const bool receives = !is_alltoallv || 0 != arguments->rdtype->super.size;
+    int rc;
+
+    none->memory = NULL;
+    if (OPAL_LIKELY(sends && receives)) {
+        return OMPI_SUCCESS;
+    }
+    rc = mca_coll_topo_no_counts(request->topo, none);
+    arguments->scounts = sends ? arguments->scounts : none->counts;
+    arguments->rcounts = receives ? arguments->rcounts : none->counts;
+    return rc;
+}
+
+/* The former function, which has read the arrays when it returns. */
+static int mca_coll_topo_ask_former(const mca_coll_topo_request_t *request, ompi_communicator_t *comm,
+                                    ompi_request_t **passed)
+{
+    mca_coll_topo_arguments_t arguments = request->arguments;
+    mca_coll_topo_no_counts_t none;
+    int rc = mca_coll_topo_write_nothing_as_0(request, &arguments, &none);
+
+    rc = OMPI_SUCCESS == rc ? request->kind->pass_on(request->topo, &arguments, comm, passed) : rc;
+    free(none.memory);
+    return rc;
+}
+
+static int mca_coll_topo_ask_former_init(const mca_coll_topo_request_t *request, struct ompi_info_t *info,
+                                         ompi_request_t **passed)
+{
+    mca_coll_topo_arguments_t arguments = request->arguments;
+    mca_coll_topo_no_counts_t none;
+    int rc = mca_coll_topo_write_nothing_as_0(request, &arguments, &none);
+
+    rc = OMPI_SUCCESS == rc ? request->kind->pass_on_init(request->topo, &arguments, request->comm, info, passed) : rc;
+    free(none.memory);
+    return rc;
+}
+
 int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request)
 {
     mca_coll_topo_stand_in_t *stand_in = OBJ_NEW(mca_coll_topo_stand_in_t);
@@ -38,7 +84,7 @@ int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request)
     stand_in->super.c_nbc_tag = request->tag;
     stand_in->real = request->comm;
     OBJ_RETAIN(request->comm);
-    rc = request->kind->pass_on(request->topo, &request->arguments, &stand_in->super, &request->passed);
+    rc = mca_coll_topo_ask_former(request, &stand_in->super, &request->passed);
     request->stand_in = stand_in; /* libnbc keeps no hold on it between its messages */
     return rc;
 }
@@ -93,7 +139,7 @@ int mca_coll_topo_pass_on_at_once(mca_coll_topo_request_t *request, ompi_request
 {
     mca_coll_topo_module_t *topo = request->topo;
     ompi_request_t *passed = NULL;
-    const int rc = request->kind->pass_on(topo, &request->arguments, topo->comm, &passed);
+    const int rc = mca_coll_topo_ask_former(request, topo->comm, &passed);
 
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
@@ -111,7 +157,7 @@ int mca_coll_topo_pass_on_at_once(mca_coll_topo_request_t *request, ompi_request
 int mca_coll_topo_pass_on_init(mca_coll_topo_request_t *request, struct ompi_info_t *info, ompi_request_t **handle)
 {
     ompi_request_t *passed = NULL;
-    const int rc = request->kind->pass_on_init(request->topo, &request->arguments, request->comm, info, &passed);
+    const int rc = mca_coll_topo_ask_former_init(request, info, &passed);
 
     if (OMPI_SUCCESS == rc) {
         request->passed = passed;

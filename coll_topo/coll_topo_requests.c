@@ -145,7 +145,8 @@ bool mca_coll_topo_move_on(mca_coll_topo_request_t *request)
     }
 }
 
-/* Reserved once by every call that is not declined at once; those the former function reserves one for. */
+/* Reserved once by every call that is not declined at once; those the former function reserves one for. None where no
+ * byte moves: MPI may have returned by itself on other ranks, by a count of 0. */
 static void mca_coll_topo_reserve_tag(mca_coll_topo_request_t *request)
 {
     if (0 < request->tag) {
@@ -207,6 +208,9 @@ static int mca_coll_topo_look_up(mca_coll_topo_request_t *request)
     int rc = mca_coll_topo_hold(request);
 
     rc = OPAL_LIKELY(OMPI_SUCCESS == rc) ? mca_coll_topo_describe(request) : rc;
+    if (request->super.super.req_persistent && (OMPI_SUCCESS != rc || 0 != request->asked.bytes)) {
+        mca_coll_topo_reserve_tag(request); /* whatever becomes of it */
+    }
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc || 0 == request->asked.bytes)) {
         return rc;
     }
@@ -293,7 +297,6 @@ int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo
     }
     rc = mca_coll_topo_look_up(request);
     if (OPAL_UNLIKELY(OMPI_SUCCESS == rc && 0 == request->asked.bytes)) {
-        mca_coll_topo_reserve_tag(request);
         mca_coll_topo_discard(request);
         *handle = &ompi_request_empty;
         return OMPI_SUCCESS;
@@ -349,7 +352,6 @@ int mca_coll_topo_init_call(mca_coll_base_module_t *module, const mca_coll_topo_
     if (OPAL_UNLIKELY(NULL == request)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    mca_coll_topo_reserve_tag(request); /* whatever becomes of it */
     rc = mca_coll_topo_look_up(request);
     if (COLLTOPO_UNKNOWN == rc) {
         rc = mca_coll_topo_wait_for_turn(request);

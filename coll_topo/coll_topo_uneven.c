@@ -6,6 +6,23 @@
 
 #include "coll_topo_blocks.h"
 
+#include <stdlib.h>
+
+static int mca_coll_topo_leave_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
+                                          void *rbuf, mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs,
+                                          ompi_datatype_t *rdtype, ompi_communicator_t *comm,
+                                          mca_coll_topo_module_t *topo)
+{
+    if (MPI_IN_PLACE != sbuf && OPAL_UNLIKELY(sdtype->super.size != rdtype->super.size)
+        && (size_t) scount * sdtype->super.size
+               == (size_t) mca_coll_topo_count_at(rcounts, topo->rank) * rdtype->super.size) {
+        return mca_coll_topo_came_back(
+            topo, COLLTOPO_ALLGATHERV,
+            mca_coll_topo_mend_allgatherv(topo, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, comm));
+    }
+    return MCA_COLL_TOPO_FALL_BACK(allgatherv, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+}
+
 int mca_coll_topo_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
                              mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs, ompi_datatype_t *rdtype,
                              ompi_communicator_t *comm, mca_coll_base_module_t *module)
@@ -33,8 +50,31 @@ int mca_coll_topo_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, omp
                                         bytes);
     }
     return COLLTOPO_DECLINED == rc
-               ? MCA_COLL_TOPO_FALL_BACK(allgatherv, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype)
+               ? mca_coll_topo_leave_allgatherv(sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, comm, topo)
                : rc;
+}
+
+/* Both ends of a pair say alike whether they exchange anything: by counts, not by the size of a datatype. */
+static int mca_coll_topo_leave_gatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
+                                       void *rbuf, mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs,
+                                       ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                                       mca_coll_topo_module_t *topo)
+{
+    mca_coll_topo_no_counts_t none = {.memory = NULL};
+    int rc = OMPI_SUCCESS;
+
+    if (MPI_IN_PLACE != sbuf && 0 == sdtype->super.size) {
+        scount = 0;
+    }
+    if (root == topo->rank && OPAL_UNLIKELY(0 == rdtype->super.size)) {
+        rc = mca_coll_topo_no_counts(topo, &none);
+        rcounts = none.counts;
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = MCA_COLL_TOPO_FALL_BACK(gatherv, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, root);
+    }
+    free(none.memory);
+    return rc;
 }
 
 int mca_coll_topo_gatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -53,8 +93,30 @@ int mca_coll_topo_gatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_d
                                         in_place, root, 1);
     }
     return COLLTOPO_DECLINED == rc
-               ? MCA_COLL_TOPO_FALL_BACK(gatherv, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, root)
+               ? mca_coll_topo_leave_gatherv(sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, root, comm, topo)
                : rc;
+}
+
+static int mca_coll_topo_leave_scatterv(const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t displs,
+                                        ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
+                                        ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm,
+                                        mca_coll_topo_module_t *topo)
+{
+    mca_coll_topo_no_counts_t none = {.memory = NULL};
+    int rc = OMPI_SUCCESS;
+
+    if (MPI_IN_PLACE != rbuf && 0 == rdtype->super.size) {
+        rcount = 0;
+    }
+    if (root == topo->rank && OPAL_UNLIKELY(0 == sdtype->super.size)) {
+        rc = mca_coll_topo_no_counts(topo, &none);
+        scounts = none.counts;
+    }
+    if (OMPI_SUCCESS == rc) {
+        rc = MCA_COLL_TOPO_FALL_BACK(scatterv, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype, root);
+    }
+    free(none.memory);
+    return rc;
 }
 
 int mca_coll_topo_scatterv(const void *sbuf, mca_coll_topo_counts_t scounts, mca_coll_topo_displs_t displs,
@@ -73,7 +135,7 @@ int mca_coll_topo_scatterv(const void *sbuf, mca_coll_topo_counts_t scounts, mca
                                         in_place, root, 1);
     }
     return COLLTOPO_DECLINED == rc
-               ? MCA_COLL_TOPO_FALL_BACK(scatterv, sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype, root)
+               ? mca_coll_topo_leave_scatterv(sbuf, scounts, displs, sdtype, rbuf, rcount, rdtype, root, comm, topo)
                : rc;
 }
 

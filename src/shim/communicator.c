@@ -19,6 +19,7 @@ static int key = MPI_KEYVAL_INVALID; /* guarded by mutex until it is valid */
 static atomic_bool ready;            /* key is valid */
 static atomic_bool over;             /* MPI_Finalize has begun */
 static struct shim_communicator *all;
+static MPI_Comm alone; /* valid once ready; MPI_Finalize frees it */
 
 /* The communicator that this thread used last. A freed one may have left its handle to another: `deletions` tells. */
 static atomic_ulong deletions;
@@ -98,6 +99,31 @@ static int delete_attribute(MPI_Comm comm, int keyval, void *value, void *state)
     return MPI_SUCCESS;
 }
 
+/* MPI_Comm_create and not MPI_Comm_dup: the program's attributes and their copy callbacks are no business of a hidden
+ * communicator. An error comes back as a code. */
+static int create_private(MPI_Comm comm, MPI_Comm *made)
+{
+    MPI_Group group;
+    int status = shim_mpi.Comm_group(comm, &group);
+
+    *made = shim_mpi.comm_null;
+    if (status == MPI_SUCCESS) {
+        status = shim_mpi.Comm_create(comm, group, made);
+        shim_mpi.Group_free(&group);
+    }
+    if (status == MPI_SUCCESS) {
+        shim_mpi.Comm_set_errhandler(*made, shim_mpi.errors_return);
+    } else {
+        *made = shim_mpi.comm_null;
+    }
+    return status;
+}
+
+MPI_Comm shim_comm_alone(void)
+{
+    return alone;
+}
+
 static bool make_ready(void)
 {
     bool made;
@@ -111,6 +137,7 @@ static bool make_ready(void)
         made = shim_mpi.Comm_create_keyval(no_copy, delete_attribute, &key, NULL) == MPI_SUCCESS &&
                shim_mpi.Comm_set_attr(shim_mpi.comm_self, key, NULL) == MPI_SUCCESS;
         if (made) {
+            (void)create_private(shim_mpi.comm_self, &alone);
             shim_name_predefined();
         }
         atomic_store(&ready, made);
@@ -215,27 +242,14 @@ struct shim_communicator *shim_communicator_of(MPI_Comm comm)
     return communicator == NULL || communicator->collectives == NULL || communicator->broken ? NULL : communicator;
 }
 
-/* MPI_Comm_create and not MPI_Comm_dup: the program's attributes and their copy callbacks are no business of a hidden
- * communicator. */
 static void make_private(struct shim_communicator *communicator)
 {
-    MPI_Group group;
-    int status = shim_mpi.Comm_group(communicator->comm, &group);
-
-    if (status == MPI_SUCCESS) {
-        status = shim_mpi.Comm_create(communicator->comm, group, &communicator->messages);
-        shim_mpi.Group_free(&group);
-    }
-    if (status != MPI_SUCCESS) {
+    if (create_private(communicator->comm, &communicator->messages) != MPI_SUCCESS) {
         communicator->broken = true;
-        communicator->messages = shim_mpi.comm_null;
         if (communicator->rank == 0) {
             shim_say(0, "no private communicator could be made; passing calls on this communicator through");
         }
-        return;
     }
-    /* An error comes back as a code and goes to the error handler of the program's communicator. */
-    shim_mpi.Comm_set_errhandler(communicator->messages, shim_mpi.errors_return);
 }
 
 bool shim_has_served(const struct shim_communicator *communicator)

@@ -32,6 +32,9 @@ struct shim_communicator {
 /* NULL when calls on this communicator pass through. */
 struct shim_communicator *shim_communicator_of(MPI_Comm comm);
 
+/* A communicator of this process alone that returns errors; comm_null: none could be made. */
+MPI_Comm shim_comm_alone(void);
+
 /* Whether the call is to be served; then the private communicator exists. The same on all ranks, and collective until
  * the first call that is. */
 bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call);

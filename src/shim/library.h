@@ -13,7 +13,10 @@
 
 #define SHIM_MPI_FUNCTIONS(X) \
     X(Allgather)              \
+    X(Allgatherv)             \
     X(Allreduce)              \
+    X(Alltoall)               \
+    X(Bcast)                  \
     X(Cancel)                 \
     X(Comm_call_errhandler)   \
     X(Comm_create)            \
@@ -28,6 +31,8 @@
     X(Comm_split_type)        \
     X(Comm_test_inter)        \
     X(Finalized)              \
+    X(Gather)                 \
+    X(Gatherv)                \
     X(Group_free)             \
     X(Initialized)            \
     X(Iprobe)                 \
@@ -37,6 +42,8 @@
     X(Pack)                   \
     X(Reduce_local)           \
     X(Request_free)           \
+    X(Scatter)                \
+    X(Scatterv)               \
     X(Sendrecv)               \
     X(Test)                   \
     X(Type_commit)            \
@@ -80,6 +87,13 @@ void *shim_symbol(const char *name);
 
 /* A variable of it, at the address by which the program knows it. */
 void *shim_variable(const char *name);
+
+/* Whether a handle is none at all, not even a null one. */
+#ifdef OPEN_MPI
+#define shim_is_no_handle(handle) ((handle) == NULL)
+#else
+#define shim_is_no_handle(handle) (false)
+#endif
 
 /* What a handle is in a call, whichever ABI the caller has: both pass it in one 64-bit register or stack slot. */
 typedef intptr_t shim_handle;

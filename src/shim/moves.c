@@ -8,6 +8,7 @@
 
 #include "collectives.h"
 #include "communicator.h"
+#include "defects.h"
 #include "library.h"
 #include "packing.h"
 #include "types.h"
@@ -94,9 +95,10 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
     return shim_answer(status, communicator->comm);
 }
 
+/* What is wrong the library has to see, which knows what to say. */
 static bool is_wrong(const struct shim_blocks *blocks)
 {
-    return blocks->count < 0 || blocks->type == shim_mpi.datatype_null;
+    return blocks->count < 0 || blocks->buffer == MPI_IN_PLACE || !shim_is_usable(blocks->type);
 }
 
 /* Alltoall and allgather differ in the blocks that go in. */
@@ -105,6 +107,8 @@ static int exchange(struct move *move, MPI_Comm comm, bool one_block_in)
     struct shim_communicator *communicator = shim_communicator_of(comm);
     const bool in_place = move->input.buffer == MPI_IN_PLACE;
     colltopo_call call = {.in_place = in_place};
+
+    int status;
 
     if (communicator == NULL || is_wrong(&move->output) || (!in_place && is_wrong(&move->input))) {
         return COLLTOPO_DECLINED;
@@ -117,7 +121,9 @@ static int exchange(struct move *move, MPI_Comm comm, bool one_block_in)
     } else {
         move->input.blocks = one_block_in ? 1 : (size_t)communicator->ranks;
     }
-    return run_move(communicator, move, &call);
+    status = run_move(communicator, move, &call);
+    return status == COLLTOPO_DECLINED ? shim_mend_exchange(communicator, move->collective, &move->input, &move->output)
+                                       : status;
 }
 
 int shim_alltoall(struct shim_blocks input, struct shim_blocks output, MPI_Comm comm)
@@ -139,6 +145,7 @@ int shim_bcast(struct shim_blocks output, int root, MPI_Comm comm)
     struct shim_communicator *communicator = shim_communicator_of(comm);
     struct move move = {.collective = COLLTOPO_BCAST, .output = output};
     colltopo_call call = {.root = root};
+    int status;
 
     if (communicator == NULL || is_wrong(&output) || root < 0 || root >= communicator->ranks) {
         return COLLTOPO_DECLINED;
@@ -146,7 +153,8 @@ int shim_bcast(struct shim_blocks output, int root, MPI_Comm comm)
     move.output.blocks = 1;
     move.blocks_held = root == communicator->rank ? 1 : 0;
     move.output_changes = root != communicator->rank;
-    return run_move(communicator, &move, &call);
+    status = run_move(communicator, &move, &call);
+    return status == COLLTOPO_DECLINED ? shim_mend_bcast(communicator, &output, root) : status;
 }
 
 /* Gather and scatter. What only the root has, MPI does not look at elsewhere: a side without blocks has the count and
@@ -155,9 +163,6 @@ static int hand_out(struct shim_communicator *communicator, struct move *move, b
 {
     colltopo_call call = {.in_place = in_place, .root = root};
 
-    if (is_wrong(&move->input) || is_wrong(&move->output)) {
-        return COLLTOPO_DECLINED;
-    }
     move->output_changes = move->output.blocks > 0;
     if (in_place && move->output_changes) {
         move->first_held = (size_t)root;
@@ -176,6 +181,7 @@ int shim_gather(struct shim_blocks input, struct shim_blocks output, int root, M
     struct shim_communicator *communicator = shim_communicator_of(comm);
     struct move move = {.collective = COLLTOPO_GATHER};
     bool is_root, in_place;
+    int status;
 
     if (communicator == NULL || root < 0 || root >= communicator->ranks) {
         return COLLTOPO_DECLINED;
@@ -186,7 +192,11 @@ int shim_gather(struct shim_blocks input, struct shim_blocks output, int root, M
     output.blocks = (size_t)communicator->ranks;
     move.input = in_place ? none_like(output) : input;
     move.output = is_root ? output : none_like(input);
-    return hand_out(communicator, &move, in_place, root);
+    if (is_wrong(&move.input) || is_wrong(&move.output)) {
+        return COLLTOPO_DECLINED;
+    }
+    status = hand_out(communicator, &move, in_place, root);
+    return status == COLLTOPO_DECLINED ? shim_mend_gather(communicator, &input, &output, root) : status;
 }
 
 int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, MPI_Comm comm)
@@ -194,6 +204,7 @@ int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, 
     struct shim_communicator *communicator = shim_communicator_of(comm);
     struct move move = {.collective = COLLTOPO_SCATTER};
     bool is_root, in_place;
+    int status;
 
     if (communicator == NULL || root < 0 || root >= communicator->ranks) {
         return COLLTOPO_DECLINED;
@@ -204,5 +215,9 @@ int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, 
     output.blocks = 1;
     move.input = is_root ? input : none_like(output);
     move.output = in_place ? none_like(input) : output;
-    return hand_out(communicator, &move, in_place, root);
+    if (is_wrong(&move.input) || is_wrong(&move.output)) {
+        return COLLTOPO_DECLINED;
+    }
+    status = hand_out(communicator, &move, in_place, root);
+    return status == COLLTOPO_DECLINED ? shim_mend_scatter(communicator, &input, &output, root) : status;
 }

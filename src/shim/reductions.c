@@ -86,17 +86,24 @@ static int run_reduction(struct shim_communicator *communicator, struct reductio
     return shim_answer(status, communicator->comm);
 }
 
-static struct shim_communicator *communicator_for(const struct shim_operands *operands, MPI_Comm comm)
+/* NULL also where the operands are wrong: `root` is -1 of a call that has none. */
+static struct shim_communicator *communicator_for(const struct shim_operands *operands, int root, MPI_Comm comm)
 {
-    if (operands->type == shim_mpi.datatype_null || operands->op == shim_mpi.op_null) {
+    struct shim_communicator *communicator = shim_communicator_of(comm);
+
+    if (communicator == NULL || operands->op == shim_mpi.op_null || shim_is_no_handle(operands->op) ||
+        !shim_is_usable(operands->type)) {
         return NULL;
     }
-    return shim_communicator_of(comm);
+    if (root >= 0 && root != communicator->rank) {
+        return operands->input == MPI_IN_PLACE ? NULL : communicator; /* and has no output */
+    }
+    return operands->output == MPI_IN_PLACE ? NULL : communicator;
 }
 
 int shim_allreduce(struct shim_operands operands, long long count, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, comm);
+    struct shim_communicator *communicator = communicator_for(&operands, -1, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_ALLREDUCE,
                                             .receives = true,
                                             .input_count = (size_t)count,
@@ -109,7 +116,7 @@ int shim_allreduce(struct shim_operands operands, long long count, MPI_Comm comm
 
 int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, comm);
+    struct shim_communicator *communicator = communicator_for(&operands, root, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE, .input_count = (size_t)count},
                                   .operands = operands};
     colltopo_call call = {.count = (size_t)count, .root = root};
@@ -126,7 +133,7 @@ int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Co
 
 int shim_reduce_scatter(struct shim_operands operands, struct shim_counts counts, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, comm);
+    struct shim_communicator *communicator = communicator_for(&operands, -1, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE_SCATTER, .receives = true},
                                   .operands = operands};
     colltopo_call call = {0};
@@ -155,7 +162,7 @@ int shim_reduce_scatter(struct shim_operands operands, struct shim_counts counts
 
 int shim_reduce_scatter_block(struct shim_operands operands, long long count, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, comm);
+    struct shim_communicator *communicator = communicator_for(&operands, -1, comm);
     struct reduction reduction = {
         .shell = {.collective = COLLTOPO_REDUCE_SCATTER, .receives = true, .output_count = (size_t)count},
         .operands = operands};

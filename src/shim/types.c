@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "colltopo/colltopo.h"
+#include "communicator.h"
 #include "library.h"
 
 #ifdef OPEN_MPI
@@ -229,6 +230,24 @@ struct shell_layout shim_layout_of(MPI_Datatype type)
     const struct named_type *predefined = named(type);
 
     return predefined == NULL ? look_at(type) : predefined->layout;
+}
+
+/* Packing of no elements tells: to a communicator of our own, whose errors are no program's. */
+bool shim_is_usable(MPI_Datatype type)
+{
+    char nowhere[1];
+    int position = 0;
+    MPI_Comm alone;
+
+    if (type == shim_mpi.datatype_null || shim_is_no_handle(type)) {
+        return false;
+    }
+    if (named(type) != NULL) {
+        return true;
+    }
+    alone = shim_comm_alone();
+    return alone == shim_mpi.comm_null ||
+           shim_mpi.Pack(nowhere, 0, type, nowhere, sizeof(nowhere), &position, alone) == MPI_SUCCESS;
 }
 
 int shim_make_bytes_type(size_t bytes, MPI_Datatype *type)

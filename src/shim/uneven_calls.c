@@ -7,6 +7,7 @@
 
 #include "collectives.h"
 #include "communicator.h"
+#include "defects.h"
 #include "library.h"
 #include "packing.h"
 #include "types.h"
@@ -55,8 +56,39 @@ static int unpack(void *communicator, const struct shell_blocks *side, size_t bl
     return convert(communicator, SHIM_UNPACKING, side, block, packed);
 }
 
-/* Bytes and places of the blocks. False: a count or a datatype is wrong, and the library knows what to say. */
-static bool measure(const struct shim_vector *vector, size_t blocks, size_t *bytes, size_t *at,
+/* Whether MPI lets a block of `count` elements have such a datatype. Open MPI wants one also where there are none. */
+static bool may_have(MPI_Datatype type, long long count)
+{
+#ifdef OPEN_MPI
+    (void)count;
+    return shim_is_usable(type);
+#else
+    return (count == 0 && type == shim_mpi.datatype_null) || shim_is_usable(type);
+#endif
+}
+
+/* Whether the arrays of a list are there, and what they say can be; the library knows what to say to others. */
+static bool is_right(const struct shim_vector *vector, size_t ranks)
+{
+    const size_t blocks = vector->single ? 1 : ranks;
+    long long count;
+
+    if (vector->buffer == MPI_IN_PLACE ||
+        (!vector->single && ((vector->counts == NULL && vector->large_counts == NULL) ||
+                             (vector->places == NULL && vector->large_places == NULL)))) {
+        return false;
+    }
+    for (size_t i = 0; i < blocks; ++i) {
+        count = count_at(vector, i);
+        if (count < 0 || ((i == 0 || vector->types != NULL) && !may_have(type_at(vector, i), count))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Bytes and places of the blocks. */
+static void measure(const struct shim_vector *vector, size_t blocks, size_t *bytes, size_t *at,
                     struct shell_blocks *side)
 {
     struct shell_layout layout = {0};
@@ -65,9 +97,6 @@ static bool measure(const struct shim_vector *vector, size_t blocks, size_t *byt
     for (size_t i = 0; i < blocks; ++i) {
         const MPI_Datatype type = type_at(vector, i);
         const long long count = count_at(vector, i);
-        if (count < 0 || (type == shim_mpi.datatype_null && count > 0)) {
-            return false;
-        }
         bytes[i] = at[i] = 0;
         if (count == 0) {
             continue;
@@ -80,7 +109,6 @@ static bool measure(const struct shim_vector *vector, size_t blocks, size_t *byt
         dense = dense && layout.in_order;
     }
     *side = (struct shell_blocks){vector->buffer, blocks, bytes, at, dense, vector};
-    return true;
 }
 
 /* A side that is NULL is one that the rank does not have, or for which it gave MPI_IN_PLACE. */
@@ -105,10 +133,11 @@ static int run_uneven(struct shim_communicator *communicator, int collective, co
         }
     }
     size_t *const sizes = communicator->sizes;
-    if ((input != NULL && !measure(input, input->single ? 1 : ranks, sizes, sizes + ranks, &move.input)) ||
-        (output != NULL &&
-         !measure(output, output->single ? 1 : ranks, sizes + 2 * ranks, sizes + 3 * ranks, &move.output))) {
-        return COLLTOPO_DECLINED;
+    if (input != NULL) {
+        measure(input, input->single ? 1 : ranks, sizes, sizes + ranks, &move.input);
+    }
+    if (output != NULL) {
+        measure(output, output->single ? 1 : ranks, sizes + 2 * ranks, sizes + 3 * ranks, &move.output);
     }
     plain = shell_uneven_begins(&move, &places, &call);
     if (!(plain && shim_has_served(communicator)) && !shim_serves(communicator, collective, &call)) {
@@ -128,9 +157,10 @@ int shim_allgatherv(struct shim_vector input, struct shim_vector output, MPI_Com
     struct shim_communicator *communicator = shim_communicator_of(comm);
     const bool in_place = input.buffer == MPI_IN_PLACE;
     size_t bytes = 0, own, element;
+    int status = COLLTOPO_DECLINED;
 
-    if (communicator == NULL || output.type == shim_mpi.datatype_null ||
-        (!in_place && (input.count < 0 || input.type == shim_mpi.datatype_null))) {
+    if (communicator == NULL || !is_right(&output, (size_t)communicator->ranks) ||
+        (!in_place && !is_right(&input, (size_t)communicator->ranks))) {
         return COLLTOPO_DECLINED;
     }
     element = shim_layout_of(output.type).size;
@@ -138,39 +168,49 @@ int shim_allgatherv(struct shim_vector input, struct shim_vector output, MPI_Com
         bytes += (size_t)count_at(&output, (size_t)rank) * element;
     }
     own = (size_t)count_at(&output, (size_t)communicator->rank) * element;
-    /* Nothing to move, or wrong by the standard. */
-    if (bytes == 0 || (!in_place && (size_t)input.count * shim_layout_of(input.type).size != own)) {
-        return COLLTOPO_DECLINED;
+    /* Otherwise there is nothing to move, or the call is wrong by the standard. */
+    if (bytes != 0 && (in_place || (size_t)input.count * shim_layout_of(input.type).size == own)) {
+        status = run_uneven(communicator, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place, 0);
     }
-    return run_uneven(communicator, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place, 0);
+    return status == COLLTOPO_DECLINED ? shim_mend_allgatherv(communicator, &input, &output) : status;
 }
 
 int shim_gatherv(struct shim_vector input, struct shim_vector output, int root, MPI_Comm comm)
 {
     struct shim_communicator *communicator = shim_communicator_of(comm);
     bool is_root, in_place;
+    int status;
 
     if (communicator == NULL || root < 0 || root >= communicator->ranks) {
         return COLLTOPO_DECLINED;
     }
     is_root = root == communicator->rank;
     in_place = is_root && input.buffer == MPI_IN_PLACE;
-    return run_uneven(communicator, COLLTOPO_GATHERV, in_place ? NULL : &input, is_root ? &output : NULL, in_place,
-                      root);
+    if ((!in_place && !is_right(&input, 1)) || (is_root && !is_right(&output, (size_t)communicator->ranks))) {
+        return COLLTOPO_DECLINED;
+    }
+    status =
+        run_uneven(communicator, COLLTOPO_GATHERV, in_place ? NULL : &input, is_root ? &output : NULL, in_place, root);
+    return status == COLLTOPO_DECLINED ? shim_mend_gatherv(communicator, &input, &output, root) : status;
 }
 
 int shim_scatterv(struct shim_vector input, struct shim_vector output, int root, MPI_Comm comm)
 {
     struct shim_communicator *communicator = shim_communicator_of(comm);
     bool is_root, in_place;
+    int status;
 
     if (communicator == NULL || root < 0 || root >= communicator->ranks) {
         return COLLTOPO_DECLINED;
     }
     is_root = root == communicator->rank;
     in_place = is_root && output.buffer == MPI_IN_PLACE;
-    return run_uneven(communicator, COLLTOPO_SCATTERV, is_root ? &input : NULL, in_place ? NULL : &output, in_place,
-                      root);
+    if ((!in_place && !is_right(&output, 1)) || (is_root && !is_right(&input, (size_t)communicator->ranks))) {
+        return COLLTOPO_DECLINED;
+    }
+    status =
+        run_uneven(communicator, COLLTOPO_SCATTERV, is_root ? &input : NULL, in_place ? NULL : &output, in_place, root);
+    return status == COLLTOPO_DECLINED ? shim_mend_scatterv(communicator, &input, &output, root) : status;
 }
 
 int shim_exchange(int collective, struct shim_vector input, struct shim_vector output, MPI_Comm comm)
@@ -178,6 +218,11 @@ int shim_exchange(int collective, struct shim_vector input, struct shim_vector o
     struct shim_communicator *communicator = shim_communicator_of(comm);
     const bool in_place = input.buffer == MPI_IN_PLACE;
 
-    return communicator == NULL ? COLLTOPO_DECLINED
-                                : run_uneven(communicator, collective, in_place ? NULL : &input, &output, in_place, 0);
+    if (communicator == NULL ||
+        (collective == COLLTOPO_ALLTOALLW && (output.types == NULL || (!in_place && input.types == NULL))) ||
+        !is_right(&output, (size_t)communicator->ranks) ||
+        (!in_place && !is_right(&input, (size_t)communicator->ranks))) {
+        return COLLTOPO_DECLINED;
+    }
+    return run_uneven(communicator, collective, in_place ? NULL : &input, &output, in_place, 0);
 }
