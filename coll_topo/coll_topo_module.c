@@ -178,15 +178,29 @@ static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator
     return OMPI_SUCCESS;
 }
 
-/* The communicator's info key coll_topo_NAME before the MCA variable of the same name. */
+/* coll_topo_NAME, without its last words where MPI_Info_set refuses so long a key. */
+static void mca_coll_topo_info_key(const char *name, char key[OPAL_MAX_INFO_KEY])
+{
+    char whole[2 * OPAL_MAX_INFO_KEY];
+    char *end = whole + snprintf(whole, sizeof(whole), "coll_topo_%s", name);
+
+    while (OPAL_MAX_INFO_KEY <= end - whole) {
+        while ('_' != *--end) {
+        }
+        *end = '\0';
+    }
+    memcpy(key, whole, (size_t) (end - whole) + 1);
+}
+
+/* The communicator's info key of a setting before its MCA variable. */
 static void mca_coll_topo_apply_setting(mca_coll_topo_module_t *module, const colltopo_setting *setting,
                                         const char *variable, bool has_info)
 {
-    char key[OPAL_MAX_INFO_KEY + 1], from_info[OPAL_MAX_INFO_VAL + 1];
+    char key[OPAL_MAX_INFO_KEY], from_info[OPAL_MAX_INFO_VAL + 1];
     const char *value = NULL == variable ? "" : variable;
 
     if (has_info) {
-        (void) snprintf(key, sizeof(key), "coll_topo_%s", setting->name);
+        mca_coll_topo_info_key(setting->name, key);
         if (mca_coll_topo_info_value(module->comm, key, from_info, sizeof(from_info))) {
             value = from_info;
         }

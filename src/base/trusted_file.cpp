@@ -22,7 +22,7 @@ namespace colltopo {
 
 namespace {
 
-constexpr int k_longest_chain = 40;        // as the kernel has it
+constexpr int k_longest_chain = 40;     // as the kernel has it
 constexpr std::size_t k_names = 16384;  // bytes, of one entry of the tables of users and groups
 
 bool is_private_group(gid_t group, uid_t owner) {

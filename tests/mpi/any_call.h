@@ -1,5 +1,5 @@
-// Any collective that does not block, with arguments that are the program's only while it makes the call: directly after
-// it they are overwritten and freed. What has arrived is compared with MPI's definition, gaps and all.
+// Any collective that does not block, with arguments that are the program's only while it makes the call: directly
+// after it they are overwritten and freed. What has arrived is compared with MPI's definition, gaps and all.
 #pragma once
 
 #include <cstdint>
@@ -32,12 +32,25 @@ enum class Any {
   neighbor_alltoallw
 };
 inline constexpr int k_any = static_cast<int>(Any::neighbor_alltoallw) + 1;
-inline constexpr const char* k_any_names[] = {
-    "alltoall",       "allgather",          "allreduce",         "bcast",
-    "reduce",         "reduce_scatter",     "reduce_scatter_block", "gather",
-    "scatter",        "allgatherv",         "gatherv",           "scatterv",
-    "alltoallv",      "alltoallw",          "neighbor_allgather",   "neighbor_alltoall",
-    "neighbor_allgatherv", "neighbor_alltoallv", "neighbor_alltoallw"};
+inline constexpr const char* k_any_names[] = {"alltoall",
+                                              "allgather",
+                                              "allreduce",
+                                              "bcast",
+                                              "reduce",
+                                              "reduce_scatter",
+                                              "reduce_scatter_block",
+                                              "gather",
+                                              "scatter",
+                                              "allgatherv",
+                                              "gatherv",
+                                              "scatterv",
+                                              "alltoallv",
+                                              "alltoallw",
+                                              "neighbor_allgather",
+                                              "neighbor_alltoall",
+                                              "neighbor_allgatherv",
+                                              "neighbor_alltoallv",
+                                              "neighbor_alltoallw"};
 inline bool is_among_neighbors(Any call) { return call >= Any::neighbor_allgather; }
 inline bool is_reduction(Any call) {
   return call == Any::allreduce || call == Any::reduce || call == Any::reduce_scatter ||
@@ -90,7 +103,8 @@ class AnyCall {
     in_place_ = form.in_place && has_in_place(form.call) && (!has_root(form.call) || rank_ == root_);
     for (int peer = 0; peer < ranks_; ++peer) all_.push_back(peer);
     const bool receives = !has_root(form.call) || form.call == Any::bcast || is_from_root() || rank_ == root_;
-    output_ = form.call == Any::bcast || is_reduction(form.call) || is_from_root() ? std::vector<int>{rank_} : sources();
+    output_ =
+        form.call == Any::bcast || is_reduction(form.call) || is_from_root() ? std::vector<int>{rank_} : sources();
     if (!receives) output_.clear();
     lay_out(input_blocks(), input_at_, input_);
     lay_out(output_counts(), output_at_, received_);
@@ -126,9 +140,10 @@ class AnyCall {
   void check() const {
     if (keeps_own()) return;
     const auto wrong = std::mismatch(received_.begin(), received_.end(), wanted_.begin());
-    expect(wrong.first == received_.end(), "%s%s%s%s (%s): int %zd is %d, not %d", k_any_names[static_cast<int>(form_.call)],
-           form_.is_persistent ? "_init" : ", not blocking", in_place_ ? ", in place" : "", form_.has_gaps ? ", gaps" : "",
-           settings_.c_str(), wrong.first - received_.begin(), wrong.first == received_.end() ? 0 : *wrong.first,
+    expect(wrong.first == received_.end(), "%s%s%s%s (%s): int %zd is %d, not %d",
+           k_any_names[static_cast<int>(form_.call)], form_.is_persistent ? "_init" : ", not blocking",
+           in_place_ ? ", in place" : "", form_.has_gaps ? ", gaps" : "", settings_.c_str(),
+           wrong.first - received_.begin(), wrong.first == received_.end() ? 0 : *wrong.first,
            wrong.first == received_.end() ? 0 : *wrong.second);
   }
 

@@ -35,7 +35,8 @@ void start(Call& call, bool is_persistent) {
   if (is_persistent) MPI_Start(call.request());
 }
 
-/// Rank 0 comes late, so that the others' requests are under way. `warm`: calls before, which leave what serves the next.
+/// Rank 0 comes late, so that the others' requests are under way. `warm`: calls before, which leave what serves the
+/// next.
 template <typename Make>
 void freed_under_way(const Make& make, bool is_persistent, int warm) {
   const auto one_call = [&] {
@@ -100,11 +101,11 @@ void expect_all_have_ended() {
 int main(int argc, char** argv) {
   Job job(&argc, &argv);
   const std::vector<std::string> forced = {
-      "alltoall_algorithm",   "tra",      "allgather_algorithm",  "ring",   "allreduce_algorithm",      "ring",
-      "bcast_algorithm",      "binomial", "reduce_algorithm",     "binomial", "reduce_scatter_algorithm", "ring",
-      "gather_algorithm",     "binomial", "scatter_algorithm",    "binomial", "allgatherv_algorithm",     "ring",
-      "alltoallv_algorithm",  "linear",   "alltoallw_algorithm",  "linear", "gatherv_algorithm",        "linear",
-      "scatterv_algorithm",   "linear"};
+      "alltoall_algorithm",  "tra",      "allgather_algorithm", "ring",     "allreduce_algorithm",      "ring",
+      "bcast_algorithm",     "binomial", "reduce_algorithm",    "binomial", "reduce_scatter_algorithm", "ring",
+      "gather_algorithm",    "binomial", "scatter_algorithm",   "binomial", "allgatherv_algorithm",     "ring",
+      "alltoallv_algorithm", "linear",   "alltoallw_algorithm", "linear",   "gatherv_algorithm",        "linear",
+      "scatterv_algorithm",  "linear"};
   const Counter served("coll_topo_operations"), left("coll_topo_fallbacks");
   on_communicator(MPI_COMM_WORLD, forced, "forced", 3);
   on_communicator(MPI_COMM_WORLD, forced, "forced, first", 0);
