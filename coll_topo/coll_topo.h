@@ -114,9 +114,7 @@ typedef struct mca_coll_topo_kept_t {
 typedef struct mca_coll_topo_module_t {
     mca_coll_base_module_t super;
     colltopo_comm *collectives; /* NULL until the first call */
-    /* False before the first call, and while the ranks agree through the former functions: those may call collectives
-     * of the communicator themselves (basic's allreduce is a reduce and a bcast), which must not come back here. */
-    bool serving;
+    bool serving;               /* false until the first call */
     ompi_communicator_t *comm;
     int rank;
     int ranks;
@@ -159,8 +157,13 @@ extern mca_coll_topo_component_t mca_coll_topo_component;
 
 mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int *priority);
 
-/* Makes module->collectives unless that is done and the module is not serving (COLLTOPO_DECLINED); local. */
+/* Makes module->collectives, at the first call; local. */
 int mca_coll_topo_module_start(mca_coll_topo_module_t *module);
+
+/* For a call that this rank leaves to the former function for a reason that the others may not have: lengths that
+ * differ, which is wrong by the standard and the former function's to answer. In a communicator's first call the others
+ * wait for this rank, so it agrees with them first. COLLTOPO_DECLINED, or an error. */
+int mca_coll_topo_decline_alone(mca_coll_topo_module_t *module);
 
 /* Nothing is known to be declined. */
 void mca_coll_topo_forget_declined(mca_coll_topo_module_t *module);
@@ -325,8 +328,9 @@ bool mca_coll_topo_is_on_device(mca_coll_topo_buffer_t *buffer);
 int mca_coll_topo_stage(mca_coll_topo_buffer_t *buffer);
 /* Copies it home if all went well. */
 void mca_coll_topo_unstage(mca_coll_topo_buffer_t *buffer, int rc);
-/* What all ranks have found: whether each of them has data of this collective on a device. */
-void mca_coll_topo_know_device(mca_coll_topo_module_t *topo, int collective, bool everywhere);
+/* Collective, at the first call of a collective on this communicator, in a turn or after all turns: whether each rank
+ * has data of it on a device. COLLTOPO_DECLINED: the ranks serve nothing. */
+int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int collective, bool on_device);
 
 /* One function per collective, as coll.h declares them. */
 int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,

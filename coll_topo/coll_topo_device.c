@@ -8,13 +8,12 @@
  * peers need not know. */
 #include "ompi_config.h"
 
-#include "coll_topo.h"
+#include "coll_topo_calls.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ompi/errhandler/errcode-internal.h"
 #include "opal/runtime/opal_progress.h"
 #include "opal/util/output.h"
 
@@ -134,7 +133,7 @@ static void mca_coll_topo_finish(const mca_coll_topo_module_t *topo, mca_coll_to
     shell_free(&buffer->memory);
 }
 
-void mca_coll_topo_know_device(mca_coll_topo_module_t *topo, int collective, bool everywhere)
+static void mca_coll_topo_know_device(mca_coll_topo_module_t *topo, int collective, bool everywhere)
 {
     static const char *const names[COLLTOPO_COLLECTIVES] = {[COLLTOPO_ALLTOALL] = "alltoall",
                                                             [COLLTOPO_ALLGATHER] = "allgather",
@@ -152,17 +151,13 @@ void mca_coll_topo_know_device(mca_coll_topo_module_t *topo, int collective, boo
     }
 }
 
-/* Collective, by the former allreduce: the first call of a collective on this communicator. */
-static int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int collective, bool on_device)
+int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int collective, bool on_device)
 {
-    int everywhere = on_device ? 1 : 0, rc;
+    long long everywhere = on_device ? 1 : 0;
+    const int rc = colltopo_least(topo->collectives, &everywhere);
 
-    topo->serving = false;
-    rc = topo->previous.allreduce(MPI_IN_PLACE, &everywhere, 1, MPI_INT, MPI_MIN, topo->comm,
-                                  topo->previous.allreduce_module);
-    topo->serving = true;
-    if (OMPI_SUCCESS != rc) {
-        return ompi_errcode_get_mpi_code(rc); /* OMPI_ERROR is COLLTOPO_DECLINED's number */
+    if (COLLTOPO_SUCCESS != rc) {
+        return COLLTOPO_DECLINED == rc ? rc : mca_coll_topo_error(rc);
     }
     mca_coll_topo_know_device(topo, collective, 0 != everywhere);
     return OMPI_SUCCESS;
@@ -172,13 +167,8 @@ static int mca_coll_topo_agree_on_device(mca_coll_topo_module_t *topo, int colle
 static int mca_coll_topo_ready_buffers(mca_coll_topo_module_t *topo, int collective, mca_coll_topo_buffer_t *input,
                                        mca_coll_topo_buffer_t *output)
 {
-    int rc = OMPI_SUCCESS;
+    int rc = mca_coll_topo_ready(topo);
 
-    if (NULL == topo->collectives) {
-        rc = mca_coll_topo_module_start(topo);
-    } else if (!topo->serving) {
-        return COLLTOPO_DECLINED; /* a former function, asked by this component, calls another */
-    }
     /* A non-blocking call before this one may be about to find out. */
     while (OMPI_SUCCESS == rc && colltopo_turns_to_come(topo->collectives)) {
         opal_progress();

@@ -191,7 +191,7 @@ static void mca_coll_topo_take_turn(void *context)
 
 static void mca_coll_topo_queue(mca_coll_topo_request_t *request)
 {
-    request->turn = (colltopo_turn){.body = mca_coll_topo_take_turn, .context = request, .tag = request->tag};
+    request->turn = (colltopo_turn){.body = mca_coll_topo_take_turn, .context = request};
     colltopo_take_turn(request->topo->collectives, &request->turn);
     colltopo_move_turns(request->topo->collectives);
 }
@@ -208,10 +208,11 @@ static int mca_coll_topo_look_up(mca_coll_topo_request_t *request)
     int rc = mca_coll_topo_hold(request);
 
     rc = OPAL_LIKELY(OMPI_SUCCESS == rc) ? mca_coll_topo_describe(request) : rc;
-    if (request->super.super.req_persistent && (OMPI_SUCCESS != rc || 0 != request->asked.bytes)) {
+    const bool is_empty = OMPI_SUCCESS == rc && 0 == request->asked.bytes && !request->asked.declines_alone;
+    if (request->super.super.req_persistent && !is_empty) {
         mca_coll_topo_reserve_tag(request); /* whatever becomes of it */
     }
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc || 0 == request->asked.bytes)) {
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc || is_empty)) {
         return rc;
     }
     rc = mca_coll_topo_prepare(request, false);

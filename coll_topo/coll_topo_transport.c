@@ -3,8 +3,9 @@
  *
  * Every collective has the tag that Open MPI gives its blocking form. Messages of one pair and tag keep their order, so
  * calls that follow each other, whether served here or by the former functions, cannot take each other's messages;
- * lanes share it. Open MPI's tags for neighbours are too far down: UCX keeps 24 bits of a tag, of which the lowest are
- * those of calls that do not block. */
+ * lanes share it. Nothing but users' data has these tags: a rank that has no coll/topo would take it for data. Open
+ * MPI's tags for neighbours are too far down: UCX keeps 24 bits of a tag, of which the lowest are those of calls that
+ * do not block. */
 #include "ompi_config.h"
 
 #include "coll_topo.h"
@@ -21,20 +22,17 @@
 #include "opal/util/arch.h"
 #include "opal/util/output.h"
 
-static const int mca_coll_topo_tags[COLLTOPO_COLLECTIVES] = {
-    [COLLTOPO_ALLTOALL] = MCA_COLL_BASE_TAG_ALLTOALL,
-    [COLLTOPO_ALLGATHER] = MCA_COLL_BASE_TAG_ALLGATHER,
-    [COLLTOPO_REDUCE_SCATTER] = MCA_COLL_BASE_TAG_REDUCE_SCATTER,
-    [COLLTOPO_ALLREDUCE] = MCA_COLL_BASE_TAG_ALLREDUCE,
-    [COLLTOPO_BCAST] = MCA_COLL_BASE_TAG_BCAST,
-    [COLLTOPO_REDUCE] = MCA_COLL_BASE_TAG_REDUCE,
-    [COLLTOPO_GATHER] = MCA_COLL_BASE_TAG_GATHER,
-    [COLLTOPO_SCATTER] = MCA_COLL_BASE_TAG_SCATTER,
-    [COLLTOPO_ALLGATHERV] = MCA_COLL_BASE_TAG_ALLGATHERV,
-    [COLLTOPO_GATHERV] = MCA_COLL_BASE_TAG_GATHERV,
-    [COLLTOPO_SCATTERV] = MCA_COLL_BASE_TAG_SCATTERV,
-    [COLLTOPO_ALLTOALLV] = MCA_COLL_BASE_TAG_ALLTOALLV,
-    [COLLTOPO_ALLTOALLW] = MCA_COLL_BASE_TAG_ALLTOALLW,
+/* Of what ranks agree on. Between MPI_ANY_TAG and the first tag of Open MPI's collectives nobody has one. */
+#define MCA_COLL_TOPO_TAG_AGREEMENT (MCA_COLL_BASE_TAG_ALLGATHER + 1)
+
+static const int mca_coll_topo_tags[COLLTOPO_AGREEMENT + 1] = {
+    [COLLTOPO_AGREEMENT] = MCA_COLL_TOPO_TAG_AGREEMENT,    [COLLTOPO_ALLTOALL] = MCA_COLL_BASE_TAG_ALLTOALL,
+    [COLLTOPO_ALLGATHER] = MCA_COLL_BASE_TAG_ALLGATHER,    [COLLTOPO_REDUCE_SCATTER] = MCA_COLL_BASE_TAG_REDUCE_SCATTER,
+    [COLLTOPO_ALLREDUCE] = MCA_COLL_BASE_TAG_ALLREDUCE,    [COLLTOPO_BCAST] = MCA_COLL_BASE_TAG_BCAST,
+    [COLLTOPO_REDUCE] = MCA_COLL_BASE_TAG_REDUCE,          [COLLTOPO_GATHER] = MCA_COLL_BASE_TAG_GATHER,
+    [COLLTOPO_SCATTER] = MCA_COLL_BASE_TAG_SCATTER,        [COLLTOPO_ALLGATHERV] = MCA_COLL_BASE_TAG_ALLGATHERV,
+    [COLLTOPO_GATHERV] = MCA_COLL_BASE_TAG_GATHERV,        [COLLTOPO_SCATTERV] = MCA_COLL_BASE_TAG_SCATTERV,
+    [COLLTOPO_ALLTOALLV] = MCA_COLL_BASE_TAG_ALLTOALLV,    [COLLTOPO_ALLTOALLW] = MCA_COLL_BASE_TAG_ALLTOALLW,
     [COLLTOPO_NEIGHBORHOOD] = MCA_COLL_BASE_TAG_ALLTOALLW,
 };
 

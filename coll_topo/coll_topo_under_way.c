@@ -65,6 +65,23 @@ void mca_coll_topo_stop_looking(void)
     }
 }
 
+/* Hints without the lock: what others write meanwhile is seen in the next look. */
+static inline bool mca_coll_topo_lingers(void)
+{
+    return 0 != __atomic_load_n(mca_coll_topo_under_way.lingering, __ATOMIC_RELAXED);
+}
+
+static inline bool mca_coll_topo_has_incoming(void)
+{
+    return NULL != __atomic_load_n(&mca_coll_topo_under_way.incoming, __ATOMIC_RELAXED);
+}
+
+/* With the lock. */
+static inline void mca_coll_topo_set_incoming(mca_coll_topo_request_t *request)
+{
+    __atomic_store_n(&mca_coll_topo_under_way.incoming, request, __ATOMIC_RELAXED);
+}
+
 static inline bool mca_coll_topo_enter(void)
 {
     if (opal_using_threads()) {
@@ -120,8 +137,8 @@ static __attribute__((noinline)) void mca_coll_topo_take_in(void)
 
     OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
     incoming = mca_coll_topo_under_way.incoming;
-    mca_coll_topo_under_way.incoming = NULL;
-    if (NULL == incoming && NULL == mca_coll_topo_under_way.first && 0 == *mca_coll_topo_under_way.lingering
+    mca_coll_topo_set_incoming(NULL);
+    if (NULL == incoming && NULL == mca_coll_topo_under_way.first && !mca_coll_topo_lingers()
         && mca_coll_topo_under_way.is_registered) {
         (void) opal_progress_unregister(mca_coll_topo_look);
         mca_coll_topo_under_way.is_registered = false;
@@ -190,10 +207,10 @@ static int mca_coll_topo_look(void)
     }
     were_left = mca_coll_topo_ask_sockets();
     mca_coll_topo_under_way.has_moved = false;
-    if (OPAL_UNLIKELY(0 != *mca_coll_topo_under_way.lingering)) {
+    if (OPAL_UNLIKELY(mca_coll_topo_lingers())) {
         colltopo_move_lingering();
     }
-    if (OPAL_UNLIKELY(NULL != mca_coll_topo_under_way.incoming || NULL == mca_coll_topo_under_way.first)) {
+    if (OPAL_UNLIKELY(mca_coll_topo_has_incoming() || NULL == mca_coll_topo_under_way.first)) {
         mca_coll_topo_take_in();
     }
     request = mca_coll_topo_under_way.first;
@@ -222,7 +239,7 @@ static inline void mca_coll_topo_be_called(void)
 
 void mca_coll_topo_look_at_lingering(void)
 {
-    if (0 != *colltopo_lingering()) {
+    if (0 != __atomic_load_n(colltopo_lingering(), __ATOMIC_RELAXED)) {
         OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
         mca_coll_topo_be_called();
         OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
@@ -238,7 +255,7 @@ void mca_coll_topo_send_off(mca_coll_topo_request_t *request)
         mca_coll_topo_link(request);
     } else {
         request->next = mca_coll_topo_under_way.incoming;
-        mca_coll_topo_under_way.incoming = request;
+        mca_coll_topo_set_incoming(request);
     }
     mca_coll_topo_be_called();
     OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);

@@ -42,15 +42,28 @@ enum {
   COLLTOPO_ALLTOALLV,
   COLLTOPO_ALLTOALLW,
   COLLTOPO_NEIGHBORHOOD, /* neighbor_alltoall, ..v, ..w, neighbor_allgather, ..v */
-  COLLTOPO_COLLECTIVES
+  COLLTOPO_COLLECTIVES,
+  COLLTOPO_AGREEMENT /* for callbacks: messages of colltopo's own, which hold nothing of the caller's data */
 };
 
 /* Levels of locality that ranks can be grouped by. */
 enum { COLLTOPO_NODE, COLLTOPO_PACKAGE, COLLTOPO_NUMA, COLLTOPO_L3, COLLTOPO_LEVELS };
 
+/* What a rank knows of another one before any message between them. */
+enum {
+  COLLTOPO_PEER_ALIKE,     /* it takes part, with the same colltopo */
+  COLLTOPO_PEER_DIFFERENT, /* it takes part with others like it, and not with this rank */
+  COLLTOPO_PEER_ABSENT     /* it does not use colltopo on this communicator */
+};
+typedef struct colltopo_peer {
+  int kind;
+  char difference[160]; /* unless it is alike, who differs and how: "rank 3 on node2 does not have coll/topo" */
+} colltopo_peer;
+
 /* Return 0, or the caller's own error code (such as MPI_ERR_TRUNCATE), which colltopo_run hands back. Messages between
  * two ranks must be matched in the order in which they are sent and received; `collective` tells calls apart (for
- * tags): a COLLTOPO_ number, or what an operation was given as its tag. */
+ * tags): a COLLTOPO_ number, or what an operation was given as its tag. The tag of COLLTOPO_AGREEMENT is to be one that
+ * nothing else has on the communicator: a rank that does not use colltopo must not take such a message for data. */
 typedef struct colltopo_callbacks {
   void* context;
   /* Nonblocking; *request is NULL on return when the message is done with already. */
@@ -99,6 +112,10 @@ typedef struct colltopo_callbacks {
   /* Less an operation's tag, this is one that no call has. 0: there are none such; an operation that needs two tags
    * then has that of another four million away as well. */
   int other_tags;
+  /* Looks up a rank, without its help; two ranks that are alike must both find that. Asked at the first call for the
+   * few ranks that this one has to agree with. Where one of them is not alike, all calls are declined on all ranks, no
+   * message goes to it, and one rank says so. NULL: all are alike. */
+  int (*peer)(void* context, int rank, colltopo_peer* peer);
 } colltopo_callbacks;
 
 /* NULL when out of memory or arguments are wrong. Costs a few hundred bytes; everything else is made at first use. */
@@ -183,6 +200,12 @@ int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call)
  * collective at a communicator's first call, like the calls themselves. Of `call`, pointers are not looked at. */
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call);
 
+/* In place of a call that this rank leaves to the previous implementation for a reason that others may not have. In a
+ * communicator's first call they wait for it to agree, so it does, and all decline that call; later ones are the
+ * others' to serve or not. COLLTOPO_SUCCESS, COLLTOPO_DECLINED if everything is declined for ever, or an error. `how`:
+ * COLLTOPO_IN_TURN in a turn, otherwise 0. */
+int colltopo_leave(colltopo_comm* comm, int how);
+
 /* How many calls were left to the previous implementation; for a caller that remembers what was declined, and adds one
  * for an equal call: what decides is listed at colltopo_call, and decides the same until `replaced` is called. Holds as
  * long as the communicator. Others may read the number meanwhile, so it is written in one piece (a relaxed atomic
@@ -200,7 +223,6 @@ typedef struct colltopo_operation colltopo_operation;
 typedef struct colltopo_turn {
   void (*body)(void* context);
   void* context;
-  int tag;                    /* of the turn's messages: the same on all ranks, and unlike that of any other call */
   struct colltopo_turn* next; /* colltopo's */
 } colltopo_turn;
 /* The turn is the caller's memory, and not looked at any more once its body has begun. */
@@ -246,7 +268,8 @@ const int* colltopo_lingering(void);
 void colltopo_move_lingering(void);
 
 /* For bodies of turns, and callbacks that colltopo calls (locality, host_names); collective. The smallest of all ranks'
- * values; and every rank's number, of which this rank's is filled in. 0 or an error code. */
+ * values; and every rank's number, of which this rank's is filled in. 0, COLLTOPO_DECLINED where everything is, or an
+ * error code. */
 int colltopo_least(colltopo_comm* comm, long long* value);
 int colltopo_gather_numbers(colltopo_comm* comm, int* numbers);
 
@@ -275,6 +298,8 @@ unsigned long long colltopo_counter_value(size_t index); /* of the index-th entr
 size_t colltopo_comm_memory(const colltopo_comm* comm);
 
 const char* colltopo_version(void);
+/* Of the library that holds this function: differs from build to build. */
+unsigned long long colltopo_build(void);
 
 /* As schedule files and parameters have it: "alltoall". NULL: there is no such collective. */
 const char* colltopo_collective_name(int collective);

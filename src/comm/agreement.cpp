@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "colltopo/algorithms.h"
+#include "comm/present_transport.h"
 
 namespace colltopo {
 
@@ -110,14 +111,15 @@ std::size_t Findings::smallest(long long value) {
   return values_.size() - 1;
 }
 
-int Agreement::reduce(std::span<long long> values, int (*keep)(void*, const void*, void*, std::size_t)) const {
+int Agreement::reduce(std::span<long long> values, Transport& transport,
+                      int (*keep)(void*, const void*, void*, std::size_t)) const {
   const std::vector<long long> own(values.begin(), values.end());
   return run_at_once(
-      *agreement_bound(rank_, ranks_, values.size()), transport_,
+      *agreement_bound(rank_, ranks_, values.size()), transport,
       {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(values.data()), keep, nullptr});
 }
 
-Agreement::Result Agreement::agree(const Findings& findings) const {
+Agreement::Result Agreement::agree(const Findings& findings, Transport& transport) const {
   std::vector<long long> values;
   values.reserve(1 + 2 * findings.facts_.size() + findings.values_.size());
   values.push_back(findings.has_fault() ? rank_ : ranks_);
@@ -127,12 +129,16 @@ Agreement::Result Agreement::agree(const Findings& findings) const {
   }
   values.insert(values.end(), findings.values_.begin(), findings.values_.end());
   Result result;
-  if (reduce(values) != 0) {
+  if (reduce(values, transport) != 0) {
     result.fault = fmt::format("rank {} cannot agree with the others: a message failed", rank_);
     return result;
   }
   const auto first_value = static_cast<std::ptrdiff_t>(1 + 2 * findings.facts_.size());
   result.smallest.assign(values.begin() + first_value, values.end());
+  if (values[0] < 0) {
+    result.missing = static_cast<Rank>(values[0] + ranks_);
+    return result;
+  }
   if (values[0] != ranks_) {
     if (values[0] == rank_) result.fault = findings.fault_;
     return result;
@@ -147,7 +153,20 @@ Agreement::Result Agreement::agree(const Findings& findings) const {
   return result;
 }
 
-long long Agreement::least(long long value) const { return reduce({&value, 1}) == 0 ? value : -1; }
+Agreement::Result Agreement::meet(const Findings& findings, const colltopo_callbacks& callbacks) const {
+  if (callbacks.peer == nullptr) return agree(findings);
+  PresentTransport present(transport_, callbacks, ranks_);
+  Result result = agree(findings, present);
+  colltopo_peer peer{};
+  if (!result.missing || callbacks.peer(callbacks.context, *result.missing, &peer) != 0) return result;
+  const std::string difference = peer.difference;
+  for (Rank lower = 0; lower < rank_; ++lower)
+    if (callbacks.peer(callbacks.context, lower, &peer) != 0 || peer.kind != COLLTOPO_PEER_ABSENT) return result;
+  result.fault = fmt::format("{}; all ranks must have the same", difference);
+  return result;
+}
+
+long long Agreement::least(long long value) const { return reduce({&value, 1}, transport_) == 0 ? value : -1; }
 
 int Agreement::gather(std::span<int> values) const {
   const int own = values[static_cast<std::size_t>(rank_)];
@@ -192,7 +211,7 @@ std::string Agreement::text_of_rank_0(const std::string& text) const {
 
 void Agreement::add_up(std::span<long long> values) const {
   const std::vector<long long> own(values.begin(), values.end());
-  if (reduce(values, keep_sum) != 0) std::ranges::copy(own, values.begin());
+  if (reduce(values, transport_, keep_sum) != 0) std::ranges::copy(own, values.begin());
 }
 
 void Agreement::wait_at_root(Rank root) const {

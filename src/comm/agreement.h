@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "colltopo/colltopo.h"
 #include "colltopo/execution.h"
 
 namespace colltopo {
@@ -64,6 +65,7 @@ class Agreement {
     bool good = false;
     std::string fault;      // what this rank should say; empty on all ranks but one
     std::string different;  // the fact that ranks do not have in common, on all of them; empty: a rank has a fault
+    std::optional<Rank> missing;  // meet(): one that does not take part
     std::vector<long long> smallest;
 
     long long value(std::size_t place) const { return smallest[place]; }
@@ -71,13 +73,16 @@ class Agreement {
   };
   /// Collective, one all-reduce. Good when no rank has a fault and all have the same facts; otherwise the lowest rank
   /// with a fault, or rank 0, is to say what is wrong.
-  Result agree(const Findings& findings) const;
+  Result agree(const Findings& findings) const { return agree(findings, transport_); }
+  /// The same where ranks may not take part: nobody sends to such a rank or waits for it, and every other one learns
+  /// that there is one (PresentTransport). The lowest rank that takes part is to say so.
+  Result meet(const Findings& findings, const colltopo_callbacks& callbacks) const;
 
   /// The smallest value of all ranks; -1 where messages fail.
   long long least(long long value) const;
   long long largest(long long value) const { return -least(-value); }
   /// The same in place; 0 or an error code.
-  int least(long long* value) const { return reduce({value, 1}); }
+  int least(long long* value) const { return reduce({value, 1}, transport_); }
   /// Every rank's value, of which this rank's is filled in; 0 or an error code.
   int gather(std::span<int> values) const;
   /// The same of blocks of bytes, equally long on all ranks, into one for each rank.
@@ -98,7 +103,9 @@ class Agreement {
   std::string text_of_rank_0(const std::string& text, std::size_t length) const;
 
  private:
-  int reduce(std::span<long long> values, int (*keep)(void*, const void*, void*, std::size_t) = keep_smaller) const;
+  int reduce(std::span<long long> values, Transport& transport,
+             int (*keep)(void*, const void*, void*, std::size_t) = keep_smaller) const;
+  Result agree(const Findings& findings, Transport& transport) const;
 
   Rank rank_, ranks_;
   Transport& transport_;

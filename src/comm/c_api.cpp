@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "colltopo/colltopo.h"
+#include "comm/build_id.h"
 #include "comm/comm.h"
 #include "transport/lingering.h"
 
@@ -112,6 +113,10 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
   return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
 }
 
+int colltopo_leave(colltopo_comm* comm, int how) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.leave((how & COLLTOPO_IN_TURN) != 0); });
+}
+
 unsigned long long* colltopo_passed_on_count(colltopo_comm* comm) { return comm->comm.passed_on(); }
 
 void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.turns().add(*turn); }
@@ -163,6 +168,9 @@ unsigned long long colltopo_counter_value(size_t index) { return colltopo::count
 size_t colltopo_comm_memory(const colltopo_comm* comm) { return sizeof(*comm) + comm->comm.memory_bytes(); }
 
 const char* colltopo_version(void) { return COLLTOPO_VERSION; }
+unsigned long long colltopo_build(void) {
+  return guard(0ULL, [] { return static_cast<unsigned long long>(colltopo::build_checksum()); });
+}
 
 const char* colltopo_collective_name(int collective) {
   const bool is_one = collective >= 0 && collective < COLLTOPO_COLLECTIVES;

@@ -111,12 +111,12 @@ Comm::Recent& Comm::place_for(Collective collective, const colltopo_call& call) 
 bool Comm::serves(Collective collective, const colltopo_call& call) {
   if (const Recent* const entry = recent(collective, call)) return entry->ready != nullptr;
   const Turns::Exclusive alone(turns_);
-  turn_transport_.serve(collective);
   guard_.forget();
   if (decide(collective, call, Form::blocking) != nullptr) {
     guard_.begins();
     return true;
   }
+  leaves_first_ = false;
   guard_.leave();
   return false;
 }
@@ -141,7 +141,7 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
       guard_.ran();
     else if (code == 0)
       follow_mean(collective, call);
-    if (watch_.counts(1) && code == 0) look_again(collective);
+    if (watch_.counts(1) && code == 0) look_again();
     return code;
   }
   Ready* const made = known.ready;
@@ -155,16 +155,15 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
 void Comm::follow_mean(Collective collective, const colltopo_call& call) {
   if (!guard_.follows(collective, counted_bytes(collective, call, ranks_))) return;
   const Turns::Exclusive alone(turns_);
-  turn_transport_.serve(collective);
   guard_.look_at_mean(collective);
 }
 
 Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   const Turns::Exclusive alone(turns_);
   transport_.serve(collective);
-  turn_transport_.serve(collective);
   Known known;
   const Decision* const decision = decide(collective, call, Form::blocking);
+  if (std::exchange(leaves_first_, false)) return known;
   known.in_trial = guard_.has_call();
   if (decision != nullptr && aggregates(collective, *decision)) {
     known.aggregated = decision;
@@ -203,14 +202,36 @@ int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* 
   return code;
 }
 
+int Comm::leave(bool in_turn) {
+  std::optional<Turns::Exclusive> alone;
+  if (!in_turn) alone.emplace(turns_);
+  if (!settled_) settle(true);
+  leaves_first_ = false;
+  return selector_.declines_all() ? COLLTOPO_DECLINED : COLLTOPO_SUCCESS;
+}
+
+// Called while ranks settle, too: for where they are.
+int Comm::least(long long& value) {
+  if (!settled_) settle(false);
+  if (selector_.declines_all() || std::exchange(leaves_first_, false)) return COLLTOPO_DECLINED;
+  return agreement_.least(&value);
+}
+
+int Comm::gather(int* values) {
+  if (!settled_) settle(false);
+  if (selector_.declines_all() || std::exchange(leaves_first_, false)) return COLLTOPO_DECLINED;
+  return agreement_.gather({values, static_cast<std::size_t>(ranks_)});
+}
+
 // Until all ranks have agreed nothing is served, whatever is thrown meanwhile.
-void Comm::settle() {
+void Comm::settle(bool leaves) {
   settled_ = true;
   const bool on_disk = !settings_.topology.empty() || !settings_.schedules.empty() || !settings_.rules.empty();
   std::string fault;
   try {
     std::string stamp = on_disk && rank_ == 0 ? selector_.stamp() : "";
-    if (selector_.settle(callbacks_, &fault)) {
+    if (selector_.settle(callbacks_, &fault, &leaves)) {
+      leaves_first_ = leaves;
       const bool may_lose_lanes = settings_.own_lanes && settings_.lanes.lanes() > 1 && settings_.lane_patience_s > 0;
       if ((on_disk || may_lose_lanes) && settings_.watch_s > 0) watch_.begin(settings_.watch_s, std::move(stamp));
       return;
@@ -242,7 +263,11 @@ Request Comm::request_of(Collective collective, const colltopo_call& call, Form 
 }
 
 const Decision* Comm::decide(Collective collective, const colltopo_call& call, Form form) {
-  if (!settled_) settle();
+  if (!settled_) settle(false);
+  if (leaves_first_) {
+    if (form == Form::blocking) guard_.leave_once(collective);
+    return nullptr;
+  }
   const bool tried = form == Form::blocking;  // the guard measures nothing else
   const auto none = [&]() -> const Decision* {
     if (tried) guard_.forget();
@@ -279,7 +304,7 @@ inline int Comm::run_ready(Collective collective, const colltopo_call& call, Rea
   if (voice_.heard(2)) [[unlikely]]
     say_call(collective, call, ready);
   if (watch_.counts(ready.ticks) && code == 0) [[unlikely]]
-    look_again(collective);
+    look_again();
   return code;
 }
 

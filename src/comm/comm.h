@@ -44,6 +44,9 @@ class Comm {
   /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
+  /// Of a call that this rank leaves to the previous implementation: agrees with the others unless that is done, and
+  /// makes them leave the call that they agree in. COLLTOPO_DECLINED: nothing is ever served.
+  int leave(bool in_turn);
   /// How many calls were left to the previous implementation: callers that remember what was declined add to it.
   unsigned long long* passed_on() noexcept { return fallbacks_.number(); }
   Rank rank() const noexcept { return rank_; }
@@ -67,8 +70,8 @@ class Comm {
   Turns& turns() noexcept { return turns_; }
   unsigned turns_taken() const noexcept { return turns_.taken(); }
   /// Collective, in a turn or by blocking.
-  int least(long long& value) { return agreement_.least(&value); }
-  int gather(int* values) { return agreement_.gather({values, static_cast<std::size_t>(ranks_)}); }
+  int least(long long& value);
+  int gather(int* values);
   const unsigned* left() const noexcept { return guard_.left(); }
   void previous_done(Collective collective) { guard_.done(collective); }
   std::size_t memory_bytes() const;
@@ -108,7 +111,7 @@ class Comm {
   const Recent* recent(Collective collective, const colltopo_call& call) const noexcept;  // null: not among those
   const Recent* recent_elsewhere(Collective collective, std::size_t first, const colltopo_call& call) const noexcept;
   Recent& place_for(Collective collective, const colltopo_call& call) noexcept;
-  void settle();
+  void settle(bool leaves);
   Request request_of(Collective collective, const colltopo_call& call, Form form) const;
   /// The decision if the call is to be served.
   const Decision* decide(Collective collective, const colltopo_call& call, Form form);
@@ -117,7 +120,7 @@ class Comm {
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
   void join_blocks(const Served& plan, const colltopo_call& call, Ready& ready) const;
   std::shared_ptr<Ready> ready(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
-  void look_again(Collective collective);
+  void look_again();
   void replace();
   bool settle_anew(Settings& settings, Selector& selector, std::string* fault);
   void forget_plans();
@@ -179,6 +182,7 @@ class Comm {
   Watch watch_;
   bool said_unusable_ = false;  // what changed
   bool settled_ = false;
+  bool leaves_first_ = false;  // the call in which the ranks have settled
   std::array<std::array<Recent, k_recent>, k_calls> recent_;
   std::size_t recent_turn_ = 0;
   std::array<std::unordered_map<PlanKey, Served, PlanKeyHash>, 3> served_;  // [Form]

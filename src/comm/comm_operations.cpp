@@ -71,7 +71,7 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
       plan = ready_by_rounds(collective, call, *decision);
     else if (decision != nullptr)
       plan = ready(collective, call, has_own_plan ? planned(collective, call, *decision) : *decision, form);
-    if (!has_own_plan) note_operation(collective, call, plan);
+    if (!std::exchange(leaves_first_, false) && !has_own_plan) note_operation(collective, call, plan);
   } else if (plan != nullptr && plan->aggregated != nullptr) {
     auto own = std::make_shared<Ready>(nullptr, plan->aggregated->row);
     own->aggregated = plan->aggregated;

@@ -41,7 +41,6 @@ bool Comm::follows_traffic(Collective collective, const Decision& decision, Form
 void Comm::follow_traffic(Collective collective, const colltopo_call& call) {
   if (replanner_ == nullptr || !replanner_->counts(call)) return;
   const Turns::Exclusive alone(turns_);
-  turn_transport_.serve(collective);
   const Replanner::Outcome outcome = replanner_->meet(collective);
   if (!outcome.line.empty()) voice_.say(outcome.level, outcome.line);
   if (!outcome.is_new) return;

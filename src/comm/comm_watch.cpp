@@ -10,9 +10,8 @@
 namespace colltopo {
 
 // Only rank 0 asks the file system; it tells in the agreement that is due anyway, as all do of lanes.
-void Comm::look_again(Collective collective) {
+void Comm::look_again() {
   const Turns::Exclusive alone(turns_);
-  turn_transport_.serve(collective);
   const bool changed = rank_ == 0 && watch_.is_due() && watch_.saw(selector_.stamp());
   Findings findings;
   const std::size_t ticks = findings.smallest(watch_.proposal());
@@ -69,7 +68,8 @@ bool Comm::settle_anew(Settings& settings, Selector& selector, std::string* faul
       if (const auto collective = Settings::concerns(given.name)) selector.decline(*collective);
     }
   }
-  return selector.settle(callbacks_, fault);
+  bool leaves = false;
+  return selector.settle(callbacks_, fault, &leaves);
 }
 
 // Operations that are under way keep theirs.

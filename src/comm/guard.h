@@ -40,6 +40,8 @@ class Guard {
 
   /// The call at hand is left to the previous implementation, to be timed if that is its turn.
   void leave();
+  /// A call is left whose like may be served.
+  void leave_once(Collective collective) noexcept { left_ |= 1u << index_of(collective); }
   /// The call at hand is to be served; then it was.
   void begins() noexcept;
   void ran();

@@ -84,8 +84,9 @@ class Selector : SelectorState {
 
   /// Finds out where the ranks are and what files say, and whether all ranks found the same. Collective, one agreement.
   /// `*fault`: what hinders this rank before it begins; then what it should say, if anything. False: nothing can be
-  /// served.
-  bool settle(const colltopo_callbacks& callbacks, std::string* fault);
+  /// served. `*leaves`: whether this rank leaves the call at hand to the previous implementation whatever the others
+  /// find; then whether any does.
+  bool settle(const colltopo_callbacks& callbacks, std::string* fault, bool* leaves);
   /// What this process has measured for such communicators, which files that have changed make doubtful.
   void forget_measured() const { DecisionBook::of_process().forget_added(settings_.decisions, kind_); }
   /// From now on as `other`, of the same settings and ranks, has settled.

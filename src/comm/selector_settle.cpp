@@ -51,10 +51,13 @@ Findings each_setting(const Settings& settings) {
 
 // What a rank finds without its peers is agreed on in one go. Places that ranks must tell each other come after that:
 // whether to ask for them is itself a setting.
-bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
+bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault, bool* leaves) {
   node_of_.assign(static_cast<std::size_t>(ranks_), 0);
+  std::optional<std::size_t> leaves_at;  // until it is known
+  bool have_met = false;
   const auto agreed = [&](const Findings& findings, std::optional<std::size_t> length_at, std::size_t* length) {
-    Agreement::Result result = agreement_.agree(findings);
+    Agreement::Result result = have_met ? agreement_.agree(findings) : agreement_.meet(findings, callbacks);
+    have_met = true;
     if (!result.good) {
       if (result.different == k_settings) {
         const Agreement::Result each = agreement_.agree(each_setting(settings_));
@@ -63,6 +66,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
       decline_all();
       *fault = std::move(result.fault);
     }
+    if (result.good && leaves_at) *leaves = result.largest(*std::exchange(leaves_at, {})) == 1;
     if (result.good && length_at) *length = static_cast<std::size_t>(result.largest(*length_at));
     return result.good;
   };
@@ -97,6 +101,7 @@ bool Selector::settle(const colltopo_callbacks& callbacks, std::string* fault) {
     return rules_ ? rules_->checksum() : 0LL;
   });
   own.same("different rules under ", rules, settings_.rules);
+  leaves_at = own.largest(*leaves ? 1 : 0);
   // What rank 0 remembers goes to all, if it is anything: how much of it costs no message to say.
   std::string remembered, unread;
   std::optional<std::size_t> length_at;

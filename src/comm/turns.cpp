@@ -28,7 +28,7 @@ bool Turns::begin_first() noexcept {
   } catch (const std::bad_alloc&) {
     return false;
   }
-  transport_.begin_turn(*fiber_, turn->tag);
+  transport_.begin_turn(*fiber_);
   // Its owner may use the turn's memory for something else before the body has returned.
   const SpinLock lock(lock_);
   first_ = turn->next;

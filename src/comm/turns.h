@@ -15,19 +15,15 @@
 
 namespace colltopo {
 
-/// Messages of what ranks agree on: within a turn they have the turn's tag, and a wait leaves it.
+/// Messages of what ranks agree on, which have a tag of their own; within a turn a wait leaves it. Whoever sends some
+/// is in a turn or alone, so they are in one order on all ranks, which is that of the calls.
 class TurnTransport final : public Transport {
  public:
-  explicit TurnTransport(const colltopo_callbacks& callbacks) : messages_(callbacks) {}
+  explicit TurnTransport(const colltopo_callbacks& callbacks) : messages_(callbacks) {
+    messages_.serve_tag(COLLTOPO_AGREEMENT);
+  }
 
-  /// Of a call that blocks.
-  void serve(Collective collective) {
-    if (turn_ == nullptr) messages_.serve(collective);
-  }
-  void begin_turn(Fiber& turn, int tag) {
-    turn_ = &turn;
-    messages_.serve_tag(tag);
-  }
+  void begin_turn(Fiber& turn) { turn_ = &turn; }
   void end_turn() { turn_ = nullptr; }
   bool in_turn() const { return turn_ != nullptr; }
   /// What every wait is to move on too, from now on; none: nothing.

@@ -31,6 +31,8 @@ class Ranks {
   const char* previous = "the next component";
   bool can_wait = false;  // whether there is a callback that waits
   int other_tags = 0;
+  std::vector<int>
+      kind_of;  // [rank] of what it runs: alike those of its kind, -1 has no colltopo; empty: all are alike
 
   /// Runs `body(rank, comm)` on a thread per rank.
   void run(const std::function<void(int, colltopo_comm*)>& body) {
@@ -56,6 +58,14 @@ class Ranks {
     return std::ranges::count_if(said, [&](const std::string& line) { return line.find(text) != std::string::npos; });
   }
   int waits() const { return waits_; }
+  /// Messages that went from a rank to one that is not alike, and receives that waited for one.
+  int astray() const { return astray_; }
+  /// Whether a message had the tag of `collective`.
+  bool has_sent(int collective) {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(wires_, [&](const auto& wire) { return std::get<2>(wire.first) == collective; });
+  }
+  colltopo_callbacks callbacks_of(int rank) { return callbacks(rank); }
   /// Messages whose ends gave different lengths.
   int unequal_lengths() const { return unequal_lengths_; }
 
@@ -75,6 +85,11 @@ class Ranks {
   };
 
   static Context& of(void* context) { return *static_cast<Context*>(context); }
+
+  bool alike(int rank, int other) const {
+    return kind_of.empty() || kind_of[static_cast<std::size_t>(rank)] == kind_of[static_cast<std::size_t>(other)];
+  }
+  void note_astray(int rank, int peer) { astray_ += alike(rank, peer) ? 0 : 1; }
 
   void match(Wire& wire) {
     while (!wire.sent.empty() && !wire.wanted.empty()) {
@@ -98,6 +113,7 @@ class Ranks {
       Ranks& all = *of(context).ranks;
       const std::lock_guard lock(all.mutex_);
       if (++all.sends_ == all.fail_message) return 77;
+      all.note_astray(of(context).rank, peer);
       auto message = std::make_shared<Pending>();
       const auto* first = static_cast<const std::byte*>(data);
       message->data.assign(first, first + bytes);
@@ -110,6 +126,7 @@ class Ranks {
     c.recv = [](void* context, void* data, size_t bytes, int peer, int, int collective, void** request) {
       Ranks& all = *of(context).ranks;
       const std::lock_guard lock(all.mutex_);
+      all.note_astray(of(context).rank, peer);
       auto wanted = std::make_shared<Pending>();
       wanted->target = data;
       wanted->room = bytes;
@@ -146,6 +163,16 @@ class Ranks {
         return 0;
       };
     c.previous = previous;
+    if (!kind_of.empty())
+      c.peer = [](void* context, int peer, colltopo_peer* found) {
+        const Ranks& all = *of(context).ranks;
+        found->kind = all.kind_of[static_cast<std::size_t>(peer)] < 0 ? COLLTOPO_PEER_ABSENT
+                      : all.alike(of(context).rank, peer)             ? COLLTOPO_PEER_ALIKE
+                                                                      : COLLTOPO_PEER_DIFFERENT;
+        const std::string text = "rank " + std::to_string(peer) + " does not have colltopo";
+        found->difference[text.copy(found->difference, sizeof(found->difference) - 1)] = '\0';
+        return 0;
+      };
     c.replaced = [](void* context) { ++of(context).ranks->replacements_; };
     if (can_wait) {
       c.wait = [](void* context, void** request) {
@@ -176,7 +203,7 @@ class Ranks {
   std::mutex mutex_;
   std::map<std::tuple<int, int, int>, Wire> wires_;  // (from, to, collective)
   std::map<Pending*, std::shared_ptr<Pending>> open_;
-  int sends_ = 0, unequal_lengths_ = 0;
+  int sends_ = 0, unequal_lengths_ = 0, astray_ = 0;
   std::atomic<int> waits_{0}, replacements_{0};
 };
 

@@ -23,7 +23,6 @@ class UnevenOperation {
     call_.blocks = &blocks_;
     call_.element_size = 1;
     turn_.context = this;
-    turn_.tag = tag;
     turn_.body = [](void* context) {
       auto& self = *static_cast<UnevenOperation*>(context);
       self.code_ = self.make(COLLTOPO_IN_TURN);

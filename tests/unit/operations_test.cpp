@@ -63,7 +63,6 @@ class Request {
       return code;
     }
     turn_.context = this;
-    turn_.tag = tag_;
     turn_.body = [](void* context) {
       auto& request = *static_cast<Request*>(context);
       request.code_ = colltopo_make(request.comm_, request.collective_, &request.call_, 1, &request.operation_);
@@ -333,7 +332,7 @@ TEST(Operations, least_and_gather_in_a_turn) {
                           EXPECT_EQ(colltopo_gather_numbers(own.comm, own.numbers), 0);
                           own.over = true;
                         },
-                        &turn, -100, nullptr};
+                        &turn, nullptr};
     colltopo_take_turn(comm, &taken);
     while (!turn.over) colltopo_move_turns(comm);
     EXPECT_EQ(turn.least, 8);
