@@ -45,17 +45,10 @@ static void mca_coll_topo_find_buffers(mca_coll_topo_request_t *request)
 /* As for blocking calls, but in a turn. */
 static int mca_coll_topo_agree_in_turn(mca_coll_topo_request_t *request)
 {
-    mca_coll_topo_module_t *topo = request->topo;
     const bool input_on_device = mca_coll_topo_is_on_device(&request->input);
     const bool output_on_device = mca_coll_topo_is_on_device(&request->output);
-    long long everywhere = input_on_device || output_on_device ? 1 : 0;
-    const int rc = colltopo_least(topo->collectives, &everywhere);
 
-    if (COLLTOPO_SUCCESS != rc) {
-        return mca_coll_topo_error(rc);
-    }
-    mca_coll_topo_know_device(topo, request->kind->collective, 0 != everywhere);
-    return OMPI_SUCCESS;
+    return mca_coll_topo_agree_on_device(request->topo, request->kind->collective, input_on_device || output_on_device);
 }
 
 static int mca_coll_topo_look_at_devices(mca_coll_topo_request_t *request, bool in_turn)
@@ -81,11 +74,24 @@ static int mca_coll_topo_look_at_devices(mca_coll_topo_request_t *request, bool 
     return OMPI_SUCCESS;
 }
 
+/* In a communicator's first call the others wait for this rank. */
+static int mca_coll_topo_decline_in_turn(mca_coll_topo_module_t *topo)
+{
+    const int rc = colltopo_leave(topo->collectives, COLLTOPO_IN_TURN);
+
+    mca_coll_topo_count_passed_on(topo);
+    return COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? COLLTOPO_DECLINED : mca_coll_topo_error(rc);
+}
+
 int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn)
 {
     colltopo_comm *collectives = request->topo->collectives;
-    int rc = NULL == mca_coll_topo_device() ? OMPI_SUCCESS : mca_coll_topo_look_at_devices(request, in_turn);
+    int rc;
 
+    if (OPAL_UNLIKELY(request->asked.declines_alone)) {
+        return in_turn ? mca_coll_topo_decline_in_turn(request->topo) : COLLTOPO_UNKNOWN;
+    }
+    rc = NULL == mca_coll_topo_device() ? OMPI_SUCCESS : mca_coll_topo_look_at_devices(request, in_turn);
     if (OMPI_SUCCESS != rc) {
         return rc;
     }

@@ -15,7 +15,7 @@ __attribute__((cold)) int mca_coll_topo_look_at(mca_coll_topo_module_t *topo, in
     if (COLLTOPO_DECLINED != rc) {
         return mca_coll_topo_error(rc);
     }
-    if (topo->serving && !mca_coll_topo_is_left(topo, collective)) {
+    if (!mca_coll_topo_is_left(topo, collective)) {
         mca_coll_topo_declined_t *all = topo->declined[collective];
         memmove(all + 1, all, (MCA_COLL_TOPO_DECLINED - 1) * sizeof(*all));
         all[0] = *call;
@@ -39,8 +39,8 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
     int rc;
 
     /* Wrong by the standard. What becomes of it is for the previous module to say, as without this one. */
-    if (!in_place && mca_coll_topo_bytes(sdtype, scount) != bytes) {
-        return COLLTOPO_DECLINED;
+    if (OPAL_UNLIKELY(!in_place && mca_coll_topo_bytes(sdtype, scount) != bytes)) {
+        return mca_coll_topo_decline_alone(topo);
     }
     if (0 == bytes) {
         return OMPI_SUCCESS;
@@ -194,8 +194,8 @@ static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_
     int rc;
 
     /* Wrong by the standard, as in an exchange. */
-    if (mca_coll_topo_bytes(input.dtype, input.count) != bytes) {
-        return COLLTOPO_DECLINED;
+    if (OPAL_UNLIKELY(mca_coll_topo_bytes(input.dtype, input.count) != bytes)) {
+        return mca_coll_topo_decline_alone(topo);
     }
     if (0 == bytes) {
         return OMPI_SUCCESS;

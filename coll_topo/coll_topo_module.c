@@ -222,9 +222,6 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
     const colltopo_setting *settings = colltopo_settings();
     colltopo_callbacks callbacks;
 
-    if (NULL != module->collectives) {
-        return COLLTOPO_DECLINED;
-    }
     mca_coll_topo_callbacks(module, &callbacks);
     module->collectives = colltopo_comm_create(module->rank, module->ranks, &callbacks);
     if (NULL == module->collectives) {
@@ -241,6 +238,17 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
         mca_coll_topo_say_defects(module);
     }
     return OMPI_SUCCESS;
+}
+
+int mca_coll_topo_decline_alone(mca_coll_topo_module_t *module)
+{
+    int rc = module->serving ? OMPI_SUCCESS : mca_coll_topo_module_start(module);
+
+    if (OMPI_SUCCESS == rc) {
+        rc = colltopo_leave(module->collectives, 0);
+        rc = COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? COLLTOPO_DECLINED : mca_coll_topo_error(rc);
+    }
+    return rc;
 }
 
 int mca_coll_topo_error(int rc)

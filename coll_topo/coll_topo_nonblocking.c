@@ -15,11 +15,9 @@ static int mca_coll_topo_describe_move(mca_coll_topo_request_t *request, int col
 
     asked->is_reduction = false;
     asked->bytes = bytes;
-    if (mca_coll_topo_bytes(input.dtype, input.count) != bytes) {
-        return COLLTOPO_DECLINED; /* wrong by the standard */
-    }
     asked->move = (mca_coll_topo_move_t){
         .collective = collective, .input = input, .output = output, .output_changes = 0 != output.blocks};
+    asked->declines_alone = mca_coll_topo_bytes(input.dtype, input.count) != bytes; /* wrong by the standard */
     if (0 != bytes) {
         asked->call = (colltopo_call){.in_place = in_place, .root = root, MCA_COLL_TOPO_GRANULES(bytes)};
     }
@@ -112,10 +110,8 @@ static int mca_coll_topo_describe_reduction(mca_coll_topo_request_t *request, co
                                   .counts = request->counts,
                                   .root = a->root,
                                   .op_properties = mca_coll_topo_op_properties(a->op, a->rdtype)};
-    if (0 != asked->bytes && !mca_coll_topo_shell_reduction(&asked->reduction, &reduction, &asked->call)) {
-        mca_coll_topo_count_passed_on(request->topo);
-        return COLLTOPO_DECLINED;
-    }
+    asked->declines_alone =
+        0 != asked->bytes && !mca_coll_topo_shell_reduction(&asked->reduction, &reduction, &asked->call);
     return OMPI_SUCCESS;
 }
 

@@ -34,7 +34,7 @@ typedef struct mca_coll_topo_types_t mca_coll_topo_types_t;
 /* What one function of MPI does with them. */
 typedef struct mca_coll_topo_kind_t {
     int collective;
-    /* Fills in request->asked, by the arguments; COLLTOPO_DECLINED: the former function has to see what is wrong. */
+    /* Fills in request->asked, by the arguments. */
     int (*describe)(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *arguments);
     /* Calls the former function, non-blocking, or the one that makes a persistent request. */
     int (*pass_on)(mca_coll_topo_module_t *topo, const mca_coll_topo_arguments_t *arguments, ompi_communicator_t *comm,
@@ -49,7 +49,8 @@ typedef struct mca_coll_topo_asked_t {
     colltopo_call call;
     mca_coll_topo_move_t move;
     mca_coll_topo_reduction_t reduction;
-    size_t bytes; /* 0: nothing to do */
+    size_t bytes;        /* 0: nothing to do */
+    bool declines_alone; /* the former function has to see what is wrong, though other ranks may find nothing wrong */
 } mca_coll_topo_asked_t;
 
 typedef enum {

@@ -41,13 +41,14 @@ int mca_coll_topo_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, omp
     if (0 == bytes) {
         return OMPI_SUCCESS;
     }
-    /* A rank that sends more or less than the others expect is wrong by the standard, as in an exchange. */
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHERV, bytes, 0, 0, 0)
-        && (in_place
-            || (size_t) scount * sdtype->super.size
-                   == (size_t) mca_coll_topo_count_at(rcounts, topo->rank) * rdtype->super.size)) {
-        rc = mca_coll_topo_serve_uneven(topo, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place, 0,
-                                        bytes);
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHERV, bytes, 0, 0, 0)) {
+        /* A rank that sends more or less than the others expect is wrong by the standard, as in an exchange. */
+        const bool fits = in_place
+                          || mca_coll_topo_bytes(sdtype, (size_t) scount)
+                                 == mca_coll_topo_bytes(rdtype, (size_t) mca_coll_topo_count_at(rcounts, topo->rank));
+        rc = fits ? mca_coll_topo_serve_uneven(topo, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place,
+                                               0, bytes)
+                  : mca_coll_topo_decline_alone(topo);
     }
     return COLLTOPO_DECLINED == rc
                ? mca_coll_topo_leave_allgatherv(sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, comm, topo)

@@ -47,6 +47,7 @@ int mca_coll_topo_describe_uneven(mca_coll_topo_request_t *request, const mca_co
     mca_coll_topo_uneven_t *uneven;
 
     asked->is_reduction = false;
+    asked->declines_alone = false;
     asked->bytes = bytes;
     if (0 == bytes) {
         return OMPI_SUCCESS;
@@ -123,18 +124,19 @@ static int mca_coll_topo_describe_allgatherv(mca_coll_topo_request_t *request, c
     const mca_coll_topo_vector_t output = {
         .buf = a->rbuf, .counts = a->rcounts, .displs = a->rdispls, .dtype = a->rdtype};
     size_t elements = 0;
+    int rc;
 
     for (int rank = 0; rank < request->topo->ranks; ++rank) {
         elements += (size_t) mca_coll_topo_count_at(a->rcounts, rank);
     }
+    rc = mca_coll_topo_describe_uneven(request, in_place ? NULL : &input, &output, in_place, 0,
+                                       mca_coll_topo_bytes(a->rdtype, elements));
     /* Wrong by the standard, as in an exchange. */
-    if (!in_place
+    request->asked.declines_alone =
+        !in_place
         && mca_coll_topo_bytes(a->sdtype, a->scount)
-               != mca_coll_topo_bytes(a->rdtype, (size_t) mca_coll_topo_count_at(a->rcounts, request->topo->rank))) {
-        return COLLTOPO_DECLINED;
-    }
-    return mca_coll_topo_describe_uneven(request, in_place ? NULL : &input, &output, in_place, 0,
-                                         mca_coll_topo_bytes(a->rdtype, elements));
+               != mca_coll_topo_bytes(a->rdtype, (size_t) mca_coll_topo_count_at(a->rcounts, request->topo->rank));
+    return rc;
 }
 
 static int mca_coll_topo_describe_gatherv(mca_coll_topo_request_t *request, const mca_coll_topo_arguments_t *a)

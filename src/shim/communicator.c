@@ -282,13 +282,26 @@ int shim_came_back(struct shim_left left, int status)
     return status;
 }
 
-bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)
+/* Before anything is asked: ranks agree by messages. */
+static bool has_private(struct shim_communicator *communicator)
 {
-    /* Before anything is asked: ranks agree by messages. */
     if (communicator->messages == shim_mpi.comm_null && !communicator->broken) {
         make_private(communicator);
     }
-    if (communicator->broken) {
+    return !communicator->broken;
+}
+
+int shim_decline_alone(struct shim_communicator *communicator)
+{
+    if (has_private(communicator)) {
+        (void)colltopo_leave(communicator->collectives, 0);
+    }
+    return COLLTOPO_DECLINED;
+}
+
+bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)
+{
+    if (!has_private(communicator)) {
         return false;
     }
     if (colltopo_serves(communicator->collectives, collective, call)) {

@@ -78,8 +78,11 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
     bool plain;
     int status;
 
-    /* Nothing to move, or wrong by the standard: the library knows what to do then. */
-    if (bytes == 0 || (has_input && input.size * (size_t)move->input.count != bytes)) {
+    /* Wrong by the standard, or nothing to move: the library knows what to do then. */
+    if (has_input && input.size * (size_t)move->input.count != bytes) {
+        return shim_decline_alone(communicator);
+    }
+    if (bytes == 0) {
         return COLLTOPO_DECLINED;
     }
     call->element_size = (size_t)1 << shell_granule(bytes);

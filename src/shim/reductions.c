@@ -71,9 +71,11 @@ static int run_reduction(struct shim_communicator *communicator, struct reductio
     shell->operation = reduction;
     shell->copy = copy_elements;
     call->op_properties = shim_op_properties(operands->op, operands->type);
-    if (call->op_properties < 0 || shell->layout.size == 0 || shell->input_count == 0 ||
-        !shell_can_reduce(&shell->layout)) {
+    if (call->op_properties < 0 || shell->layout.size == 0 || shell->input_count == 0) {
         return COLLTOPO_DECLINED;
+    }
+    if (!shell_can_reduce(&shell->layout)) {
+        return shim_decline_alone(communicator);
     }
     dense = shell_is_dense(&shell->layout);
     shell_reduction_begins(shell, call);

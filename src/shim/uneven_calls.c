@@ -168,8 +168,10 @@ int shim_allgatherv(struct shim_vector input, struct shim_vector output, MPI_Com
         bytes += (size_t)count_at(&output, (size_t)rank) * element;
     }
     own = (size_t)count_at(&output, (size_t)communicator->rank) * element;
-    /* Otherwise there is nothing to move, or the call is wrong by the standard. */
-    if (bytes != 0 && (in_place || (size_t)input.count * shim_layout_of(input.type).size == own)) {
+    /* Wrong by the standard; or there may be nothing to move. */
+    if (!in_place && (size_t)input.count * shim_layout_of(input.type).size != own) {
+        status = shim_decline_alone(communicator);
+    } else if (bytes != 0) {
         status = run_uneven(communicator, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place, 0);
     }
     return status == COLLTOPO_DECLINED ? shim_mend_allgatherv(communicator, &input, &output) : status;
