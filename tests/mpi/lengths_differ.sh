@@ -5,12 +5,17 @@ set -u
 build=$1
 . "$(dirname "$(realpath "$0")")/job.sh"
 
-# ends CALL FORM ODD [mpirun options]
+run() {
+  output=$(timeout -k 2 15 mpirun -np 3 "$@" "$build/bin/mpi_lengths" "$call" "$form" "$odd" 2>&1)
+  status=$?
+}
+
+# ends CALL FORM ODD [mpirun options]. Once in many times mpirun of 4.1 itself does not end after an error of its processes.
 ends() {
   call=$1 form=$2 odd=$3
   shift 3
-  output=$(timeout -k 2 15 mpirun -np 3 "$@" "$build/bin/mpi_lengths" "$call" "$form" "$odd" 2>&1)
-  status=$?
+  run "$@"
+  [ $status -ne 124 ] && [ $status -ne 137 ] || run "$@"
   [ $status -ne 124 ] && [ $status -ne 137 ] || fail "$call, $form, rank $odd is odd, $*: ranks wait for ever: $output"
   [ $status -ne 2 ] || fail "$call: no such call: $output"
 }
