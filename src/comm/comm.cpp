@@ -144,7 +144,7 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
     if (watch_.counts(1) && code == 0) look_again();
     return code;
   }
-  Ready* const made = known.ready;
+  Ready* const made = known.ready.get();
   if (known.in_trial) return run_in_trial(collective, call, made);
   if (made != nullptr) return run_ready(collective, call, *made);
   fallbacks_.increase();
@@ -170,7 +170,7 @@ Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
     if (collective == Collective::neighborhood) find_pairs();
     return known;
   }
-  if (decision != nullptr) known.ready = ready(collective, call, *decision, Form::blocking).get();
+  if (decision != nullptr) known.ready = ready(collective, call, *decision, Form::blocking);
   if (known.ready != nullptr) make_room(*known.ready);
   // What serves a call in a trial changes from one to the next, so nothing of it is remembered.
   if (known.in_trial) return known;

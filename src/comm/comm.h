@@ -96,8 +96,7 @@ class Comm {
     bool previous_is_wrong = false;
     std::vector<std::size_t> sizes;  // as keep_sizes() has them
     std::size_t decisive_bytes = 0;  // of a call that has blocks of sizes of their own
-    Ready* ready = nullptr;          // null: declined
-    std::shared_ptr<Ready> kept;     // the same of an operation
+    std::shared_ptr<Ready> ready;    // null: declined
 
     bool equals(const Comm& comm, Collective collective, const colltopo_call& call) const noexcept;
     void note(const Comm& comm, Collective collective, const colltopo_call& call);
@@ -124,6 +123,7 @@ class Comm {
   void replace();
   bool settle_anew(Settings& settings, Selector& selector, std::string* fault);
   void forget_plans();
+  /// Never in a turn: ranks meet it on different sides of a blocking call, whose plan all of them must know then.
   void forget_calls();
   void make_room(Ready& ready);
   void forget_oldest(Form form);
@@ -136,7 +136,7 @@ class Comm {
   int run_other(Collective collective, const colltopo_call& call);
   /// What is to run a call unlike those of late; neither: declined.
   struct Known {
-    Ready* ready = nullptr;
+    std::shared_ptr<Ready> ready;
     const Decision* aggregated = nullptr;
     bool in_trial = false;
   };

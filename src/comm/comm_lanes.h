@@ -39,7 +39,7 @@ class CommLanes {
   bool serve(const Settings& settings, const std::string& plan, const Program& program, const std::vector<int>& node_of,
              double patience_s, Remark* remark);
   bool knows(const std::string& plan) const { return plans_.contains(plan); }
-  /// Remembers as many plans as it may; forget() makes room.
+  /// Has more plans than are worth remembering; forget() makes room.
   bool is_full() const { return plans_.size() >= k_most_plans; }
   void forget() { plans_.clear(); }
 

@@ -15,7 +15,7 @@ bool Comm::find_operation(Collective collective, const colltopo_call& call, std:
   const SpinLock lock(recent_operations_lock_);
   for (const Recent& entry : recent_operations_[index_of(collective)]) {
     if (!entry.equals(*this, collective, call)) continue;
-    *found = entry.kept;
+    *found = entry.ready;
     return true;
   }
   return false;
@@ -35,7 +35,7 @@ bool Comm::was_decided(Collective collective, const colltopo_call& call) noexcep
 void Comm::note_operation(Collective collective, const colltopo_call& call, const std::shared_ptr<Ready>& made) {
   Recent noted;
   noted.note(*this, collective, call);
-  noted.kept = made;
+  noted.ready = made;
   const SpinLock lock(recent_operations_lock_);
   auto& all = recent_operations_[index_of(collective)];
   std::swap(all[recent_operations_turn_++ % k_recent], noted);

@@ -96,18 +96,16 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
 void Comm::forget_oldest(Form form) {
   auto& all = served_[static_cast<std::size_t>(form)];
   const auto oldest = std::ranges::min_element(all, {}, [](const auto& entry) { return entry.second.used; });
-  for (const auto& ready : oldest->second.ready)
-    for (auto& of_collective : recent_)
-      for (Recent& entry : of_collective) entry.valid = entry.valid && entry.ready != ready.get();
   all.erase(oldest);
 }
 
 // Collective when asked for a plan for the first time, which happens on all ranks at once; so does forgetting. A rank
-// that takes the short way of an equal call has asked for that plan, as all others have.
+// that takes the short way of an equal call has asked for that plan, as all others have. Operations are remembered
+// above the bound, until a blocking call that is new forgets.
 bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Decision& decision, const Program& program,
                     Form form) {
   const std::string plan = fmt::format("{} {} {}", name(collective), decision.name, rooted(collective) ? call.root : 0);
-  if (!lanes_.knows(plan) && lanes_.is_full()) {
+  if (form == Form::blocking && !lanes_.knows(plan) && lanes_.is_full()) {
     lanes_.forget();
     forget_calls();
   }
@@ -147,11 +145,7 @@ std::shared_ptr<Ready> Comm::ready(Collective collective, const colltopo_call& c
   if (manner.segments > 1 && voice_.heard(1))
     voice_.say(1, fmt::format("{} of {} bytes: {} segments", name(collective), request.bytes, manner.segments));
   say_empty_chunks(plan, call);
-  if (plan.ready.size() >= k_most_sizes) {
-    for (auto& of_collective : recent_)
-      for (Recent& entry : of_collective) entry.valid = entry.valid && entry.ready != plan.ready.back().get();
-    plan.ready.pop_back();
-  }
+  if (plan.ready.size() >= k_most_sizes) plan.ready.pop_back();
   auto made = std::make_shared<Ready>(plan.plan->bind(binding), plan.row);
   made->one_buffer = plan.in_place || row(collective).one_buffer;
   made->on_lanes = plan.on_lanes;

@@ -4,6 +4,7 @@
 #   serves       every collective on 2 3 4 5 8 ranks, over several lanes, eager and by rendezvous, beside pml ob1 and ucx
 #   requests     calls that do not block, and persistent ones, over the same
 #   falls_back   what cannot be had is one line, and the results are right
+#   full         more plans than a communicator remembers, and a turn that meets a blocking call
 #   ends         a rank that leaves, and one that aborts
 set -u
 build=$1 port=$2 what=$3
@@ -95,6 +96,19 @@ falls_back)
   lent 'there is no libcolltopo_ucx.so in' 3 env OMPI_MCA_mca_base_component_path="SYSTEM_DEFAULT:$scratch/openmpi" "$program" lent linear
   output=$(on 3 --mca coll_topo_lanes cables:1 "$build/bin/mpi_settings") || fail "cables: $output"
   printf '%s\n' "$output" | grep -q "coll/topo: lanes is 'cables:1'; must be auto, shared" || fail "cables: $output"
+  ;;
+full)
+  {
+    printf '{"rule_file_version": 3, "module": "topo", "collectives": {"bcast": [{"rules": ['
+    for ints in $(seq 512); do
+      printf '{"msg_size_min": %d, "msg_size_max": %d, "alg": "chain:pieces=%d"},' $((4 * ints)) $((4 * ints)) "$ints"
+    done
+    printf '{"alg": "binomial"}]}]}}\n'
+  } >"$scratch/rules.json"
+  served 2 --mca coll_topo_rules "$scratch/rules.json" --mca coll_topo_allreduce_algorithm ring \
+    --mca coll_topo_allgather_algorithm ring --mca coll_topo_gather_algorithm binomial \
+    --mca coll_topo_scatter_algorithm binomial --mca coll_topo_reduce_algorithm binomial \
+    --mca coll_topo_alltoall_algorithm linear --mca coll_topo_reduce_scatter_algorithm ring "$build/bin/mpi_lanes_full"
   ;;
 ends)
   for ranks in 2 4; do
