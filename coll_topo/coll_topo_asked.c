@@ -228,10 +228,16 @@ void mca_coll_topo_let_go(mca_coll_topo_request_t *request)
         colltopo_release(request->operation);
         request->operation = NULL;
     }
-    mca_coll_topo_drop_passed(request);
+    if (OPAL_UNLIKELY(NULL != request->passed || NULL != request->stand_in)) {
+        mca_coll_topo_drop_passed(request);
+    }
     mca_coll_topo_drop_data(request);
-    free(request->counts);
-    request->counts = NULL;
-    mca_coll_topo_drop_uneven(request);
+    if (NULL != request->counts) {
+        free(request->counts);
+        request->counts = NULL;
+    }
+    if (NULL != request->uneven) {
+        mca_coll_topo_drop_uneven(request);
+    }
     mca_coll_topo_drop_held(request);
 }

@@ -8,31 +8,40 @@
 
 #include <stdlib.h>
 
-/* Which of a call's two sides count on this rank, and how many items the arrays of each list. MPI gives no meaning to
- * the others, which may be anything. */
-typedef struct mca_coll_topo_sides_t {
-    bool sends, receives;
-    size_t sent, received;
-} mca_coll_topo_sides_t;
-
-static int mca_coll_topo_sides_of(const mca_coll_topo_request_t *request, mca_coll_topo_sides_t *sides)
+/* Whether a call's side counts on this rank. MPI gives no meaning to the other one, which may be anything. */
+static inline bool mca_coll_topo_sends(const mca_coll_topo_request_t *request)
 {
-    const mca_coll_topo_arguments_t *a = &request->arguments;
     const int collective = request->kind->collective;
-    const bool is_root = a->root == request->topo->rank;
-    const bool gathers = COLLTOPO_GATHER == collective || COLLTOPO_GATHERV == collective;
-    const bool scatters = COLLTOPO_SCATTER == collective || COLLTOPO_SCATTERV == collective;
 
-    sides->sends = MPI_IN_PLACE != a->sbuf && (!scatters || is_root);
-    sides->receives = MPI_IN_PLACE != a->rbuf && (!gathers || is_root);
-    sides->sent = sides->received = (size_t) request->topo->ranks;
-    if (COLLTOPO_NEIGHBORHOOD == collective) {
+    return MPI_IN_PLACE != request->arguments.sbuf
+           && ((COLLTOPO_SCATTER != collective && COLLTOPO_SCATTERV != collective)
+               || request->arguments.root == request->topo->rank);
+}
+
+static inline bool mca_coll_topo_receives(const mca_coll_topo_request_t *request)
+{
+    const int collective = request->kind->collective;
+
+    return MPI_IN_PLACE != request->arguments.rbuf
+           && ((COLLTOPO_GATHER != collective && COLLTOPO_GATHERV != collective)
+               || request->arguments.root == request->topo->rank);
+}
+
+/* How many items the arrays of each side list. */
+typedef struct mca_coll_topo_listed_t {
+    size_t sent, received;
+} mca_coll_topo_listed_t;
+
+static int mca_coll_topo_list(const mca_coll_topo_request_t *request, mca_coll_topo_listed_t *listed)
+{
+    listed->sent = listed->received = (size_t) request->topo->ranks;
+    if (COLLTOPO_NEIGHBORHOOD == request->kind->collective) {
         const mca_coll_topo_neighbors_t *neighbors = mca_coll_topo_neighbors(request->topo);
         if (NULL == neighbors) {
             return OMPI_ERR_OUT_OF_RESOURCE;
         }
-        sides->sent = neighbors->to.edges;
-        sides->received = neighbors->from.edges;
+        listed->sent = neighbors->to.edges;
+        listed->received = neighbors->from.edges;
     }
     return OMPI_SUCCESS;
 }
@@ -81,26 +90,28 @@ static void mca_coll_topo_hold_side(mca_coll_topo_types_t *own, ompi_datatype_t 
     *types = first;
 }
 
-static int mca_coll_topo_hold_types(mca_coll_topo_request_t *request, const mca_coll_topo_sides_t *sides)
+static int mca_coll_topo_hold_types(mca_coll_topo_request_t *request)
 {
     mca_coll_topo_arguments_t *a = &request->arguments;
+    mca_coll_topo_listed_t listed;
     size_t least, sent, received;
 
-    if (OMPI_SUCCESS != mca_coll_topo_least_types(request, &least)) {
+    if (OMPI_SUCCESS != mca_coll_topo_list(request, &listed)
+        || OMPI_SUCCESS != mca_coll_topo_least_types(request, &least)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    sent = sides->sent < least ? least : sides->sent;
-    received = sides->received < least ? least : sides->received;
+    sent = listed.sent < least ? least : listed.sent;
+    received = listed.received < least ? least : listed.received;
     request->types = malloc(sizeof(*request->types) + (sent + received) * sizeof(ompi_datatype_t *));
     if (NULL == request->types) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
     *request->types = (mca_coll_topo_types_t){0};
-    if (sides->sends) {
-        mca_coll_topo_hold_side(request->types, &a->sdtypes, sides->sent, sent);
+    if (mca_coll_topo_sends(request)) {
+        mca_coll_topo_hold_side(request->types, &a->sdtypes, listed.sent, sent);
     }
-    if (sides->receives) {
-        mca_coll_topo_hold_side(request->types, &a->rdtypes, sides->received, received);
+    if (mca_coll_topo_receives(request)) {
+        mca_coll_topo_hold_side(request->types, &a->rdtypes, listed.received, received);
     }
     return OMPI_SUCCESS;
 }
@@ -108,17 +119,16 @@ static int mca_coll_topo_hold_types(mca_coll_topo_request_t *request, const mca_
 int mca_coll_topo_hold(mca_coll_topo_request_t *request)
 {
     const mca_coll_topo_arguments_t *a = &request->arguments;
-    mca_coll_topo_sides_t sides;
-    const int rc = mca_coll_topo_sides_of(request, &sides);
 
-    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
-        return rc;
+    if (OPAL_UNLIKELY(NULL != a->rdtypes)) {
+        return mca_coll_topo_hold_types(request);
     }
-    if (NULL != a->rdtypes) {
-        return mca_coll_topo_hold_types(request, &sides);
+    if (NULL != a->sdtype && mca_coll_topo_sends(request)) {
+        request->kept_types[0] = mca_coll_topo_held_type(a->sdtype);
     }
-    request->kept_types[0] = sides.sends ? mca_coll_topo_held_type(a->sdtype) : NULL;
-    request->kept_types[1] = sides.receives ? mca_coll_topo_held_type(a->rdtype) : NULL;
+    if (mca_coll_topo_receives(request)) {
+        request->kept_types[1] = mca_coll_topo_held_type(a->rdtype);
+    }
     if (NULL != a->op && !ompi_op_is_intrinsic(a->op)) {
         OBJ_RETAIN(a->op);
         request->kept_op = a->op;
@@ -138,9 +148,9 @@ bool mca_coll_topo_holds_listed_types(const mca_coll_topo_request_t *request)
 int mca_coll_topo_copy_arrays(mca_coll_topo_request_t *request)
 {
     mca_coll_topo_arguments_t *a = &request->arguments;
-    mca_coll_topo_sides_t sides;
+    mca_coll_topo_listed_t listed;
     size_t *place;
-    const int rc = mca_coll_topo_sides_of(request, &sides);
+    const int rc = mca_coll_topo_list(request, &listed);
 
     if (OMPI_SUCCESS != rc) {
         return rc;
@@ -148,19 +158,19 @@ int mca_coll_topo_copy_arrays(mca_coll_topo_request_t *request)
     if (!mca_coll_topo_is_given(a->scounts) && !mca_coll_topo_is_given(a->rcounts)) {
         return OMPI_SUCCESS;
     }
-    request->arrays = place = malloc(2 * (sides.sent + sides.received + 1) * sizeof(*place));
+    request->arrays = place = malloc(2 * (listed.sent + listed.received + 1) * sizeof(*place));
     if (NULL == place) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    if (sides.sends) {
-        place = MCA_COLL_TOPO_COPY(counts, a->scounts, sides.sent, place);
-        place = MCA_COLL_TOPO_COPY(displs, a->sdispls, sides.sent, place);
-        place = MCA_COLL_TOPO_COPY(byte_displs, a->sbytes, sides.sent, place);
+    if (mca_coll_topo_sends(request)) {
+        place = MCA_COLL_TOPO_COPY(counts, a->scounts, listed.sent, place);
+        place = MCA_COLL_TOPO_COPY(displs, a->sdispls, listed.sent, place);
+        place = MCA_COLL_TOPO_COPY(byte_displs, a->sbytes, listed.sent, place);
     }
-    if (sides.receives) {
-        place = MCA_COLL_TOPO_COPY(counts, a->rcounts, sides.received, place);
-        place = MCA_COLL_TOPO_COPY(displs, a->rdispls, sides.received, place);
-        (void) MCA_COLL_TOPO_COPY(byte_displs, a->rbytes, sides.received, place);
+    if (mca_coll_topo_receives(request)) {
+        place = MCA_COLL_TOPO_COPY(counts, a->rcounts, listed.received, place);
+        place = MCA_COLL_TOPO_COPY(displs, a->rdispls, listed.received, place);
+        (void) MCA_COLL_TOPO_COPY(byte_displs, a->rbytes, listed.received, place);
     }
     return OMPI_SUCCESS;
 }
@@ -202,6 +212,8 @@ void mca_coll_topo_drop_held(mca_coll_topo_request_t *request)
         free(request->types);
         request->types = NULL;
     }
-    free(request->arrays);
-    request->arrays = NULL;
+    if (OPAL_UNLIKELY(NULL != request->arrays)) {
+        free(request->arrays);
+        request->arrays = NULL;
+    }
 }

@@ -188,11 +188,11 @@ int mca_coll_topo_end_passed(mca_coll_topo_request_t *request)
 
 void mca_coll_topo_drop_passed(mca_coll_topo_request_t *request)
 {
-    if (OPAL_UNLIKELY(NULL != request->passed)) {
+    if (NULL != request->passed) {
         (void) ompi_request_free(&request->passed);
         request->passed = NULL;
     }
-    if (OPAL_UNLIKELY(NULL != request->stand_in)) {
+    if (NULL != request->stand_in) {
         OBJ_RELEASE(request->stand_in);
         request->stand_in = NULL;
     }
