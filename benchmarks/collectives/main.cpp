@@ -5,7 +5,6 @@
 #include <mpi.h>
 
 #include <array>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -15,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/replace_file.h"
 #include "caller.h"
 #include "contender.h"
 #include "exchange.h"
@@ -309,13 +309,14 @@ bool bench(const Job& job, const Options& options, const Counters& counters) {
 void write_demand(const Options& options, int ranks) {
   const std::size_t bytes = options.sizes.front();
   const std::size_t size = size_of(element_for(options, bytes));
-  std::ofstream file(options.demand);
+  FileDraft draft(options.demand);
+  std::ostream& file = draft.out();
   file << "source,target,bytes\n";
   for (int from = 0; from < ranks; ++from)
     for (int to = 0; to < ranks; ++to)
       if (const std::size_t count = elements_between(options.spread, bytes / size, ranks, from, to); count > 0)
         file << fmt::format("{},{},{}\n", from, to, count * size);
-  if (!file.flush()) throw std::invalid_argument(fmt::format("--demand {}: cannot be written", options.demand));
+  draft.replace();
 }
 
 int run_job(int argc, char** argv) {
@@ -331,6 +332,9 @@ int run_job(int argc, char** argv) {
     job.control = control.comm();
     const Counters counters;
     status = bench(job, *parsed.options, counters) ? 0 : 1;
+  } catch (const Error& error) {  // rank 0's file: the others would wait for it
+    std::cerr << "colltopo-bench: " << error.what() << "\n";
+    MPI_Abort(MPI_COMM_WORLD, status);
   } catch (const std::invalid_argument& error) {
     if (job.rank == 0) std::cerr << "colltopo-bench: " << error.what() << "\n";
   }
@@ -343,10 +347,13 @@ int run_job(int argc, char** argv) {
 int main(int argc, char** argv) {
   colltopo::keep_freed_memory();
   MPI_Init(&argc, &argv);
-  const int status = colltopo::bench::run_job(argc, argv);
+  int status = colltopo::bench::run_job(argc, argv);
   // All ranks come here before any ends: the first that ends badly has the others killed, with what they have not
   // written.
-  std::cout.flush();
+  if (!std::cout.flush()) {
+    std::cerr << "colltopo-bench: standard output: cannot be written\n";
+    status = 2;
+  }
   MPI_Finalize();
   return status;
 }

@@ -1,6 +1,7 @@
 // colltopo-bench-core: what does the core itself cost, without messages? One rank of a made-up communicator of any
 // size: first calls, new sizes and roots, one size again and two in turn, polling, memory held. One process per
 // measurement.
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 #include <stdexcept>
@@ -30,6 +31,7 @@ int run(const Options& options) {
   }
   if (options.json) print_json(results);
   if (!options.csv.empty()) write_csv(options.csv, results);
+  if (std::fflush(stdout) != 0 || !std::cout.flush()) throw std::runtime_error("standard output: cannot be written");
   return options.marks && !all_met ? 1 : 0;
 }
 

@@ -1,7 +1,6 @@
 #include "report.h"
 
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -9,6 +8,7 @@
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
+#include "base/replace_file.h"
 #include "collectives/sizes.h"
 
 namespace colltopo::bench {
@@ -115,7 +115,8 @@ void print_json(const std::vector<Result>& results) {
 }
 
 void write_csv(const std::string& file, const std::vector<Result>& results) {
-  std::ofstream out(file);
+  FileDraft draft(file);
+  std::ostream& out = draft.out();
   fmt::print(out, "row,what,collective,asked,served_by,ranks,ranks_per_node,rank,size_bytes,other_size_bytes,us,bytes");
   for (std::size_t i = 0; i < k_figures; ++i) fmt::print(out, ",{}", name_of(static_cast<Figure>(i)));
   fmt::print(out, ",figure,unit,mark,load\n");
@@ -130,7 +131,7 @@ void write_csv(const std::string& file, const std::vector<Result>& results) {
     fmt::print(out, ",{},{},{},{:.2f}\n", listed ? field(read(result.asked.reading, result.figures)) : "",
                listed ? unit_of(result.asked.reading) : "", field(result.asked.most), result.load);
   }
-  if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", file));
+  draft.replace();
 }
 
 }  // namespace colltopo::bench

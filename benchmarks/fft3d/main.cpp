@@ -166,10 +166,13 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   const auto parsed = colltopo::fft3d::parse(argc, argv, rank, ranks);
-  const int status = parsed.options ? colltopo::fft3d::run(*parsed.options, rank, ranks) : parsed.status;
+  int status = parsed.options ? colltopo::fft3d::run(*parsed.options, rank, ranks) : parsed.status;
   // All ranks come here before any ends: the first that ends badly has the others killed, with what they have not
   // written.
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0 || !std::cout.flush()) {
+    std::cerr << "colltopo-fft3d: standard output: cannot be written\n";
+    status = 2;
+  }
   MPI_Finalize();
   return status;
 }

@@ -14,6 +14,9 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "scripts"))
+from whole_file import replaced  # noqa: E402
+
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 NETLAB = os.path.join(TOP, "scripts", "netlab")
@@ -223,12 +226,11 @@ def transform(command, grid, exchange="alltoall"):
 
 def write_rows(path, rows):
     os.makedirs(RESULTS, exist_ok=True)
-    with open(path + ".new", "w", encoding="utf-8", newline="") as file:
+    with replaced(path, encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=list(rows[0]), lineterminator="\n")
         writer.writeheader()
         for row in rows:
             writer.writerow({key: f"{value:.4g}" if isinstance(value, float) else value for key, value in row.items()})
-    os.replace(path + ".new", path)
 
 
 def read_rows(path):
@@ -246,7 +248,7 @@ def draw(path, panels, columns, xlabel, ylabel, more=""):
     with tempfile.TemporaryDirectory() as scratch:
         lines = [
             f"set terminal svg size {420 * columns},{340 * rows} font 'sans,12' background 'white'",
-            f"set output '{path}.new'",
+            f"set output '{scratch}/drawing.svg'",
             "set grid",
             f"set xlabel '{xlabel}'",
             f"set ylabel '{ylabel}'",
@@ -265,7 +267,8 @@ def draw(path, panels, columns, xlabel, ylabel, more=""):
                 plots.append(f"'{data}' with {style} linewidth 1.5 title '{name}'")
             lines += [f"set title '{title}'", "plot " + ", ".join(plots)]
         ask(["gnuplot"], input="\n".join(lines))
-    os.replace(path + ".new", path)
+        with open(f"{scratch}/drawing.svg", encoding="utf-8") as drawing, replaced(path, encoding="utf-8") as file:
+            file.write(drawing.read())
 
 
 def settings():

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 
 from demo_parts.setting import TOPOLOGY
+from whole_file import replaced
 
 FONT = "DejaVu Sans, Arial, sans-serif"
 WIDTH, TOP, GAP = 980, 62, 20
@@ -23,7 +24,7 @@ def network(runs, name, folder, darkest):
     path = f"{folder}/{name}-links.csv"
     links = subprocess.run(["colltopo", "topology", TOPOLOGY, "-o", "-"], capture_output=True, text=True, check=True).stdout
     ends = [(int(tail), int(head)) for tail, head in re.findall(r'"tail": ?(\d+), ?"head": ?(\d+)', " ".join(links.split()))]
-    with open(path, "w", encoding="ascii") as file:
+    with replaced(path, encoding="ascii") as file:
         file.write("link,tail,head,bytes\n")
         file.writelines(f"{number},{tail},{head},{count}\n" for number, ((tail, head), count) in enumerate(zip(ends, runs[name]["links"])))
     title = f"{TITLES[name]}: MB on every link"
@@ -75,7 +76,7 @@ def write(result, runs, folder):
         inner = re.sub(r'width="[0-9.]+" height="[0-9.]+" viewBox', f'width="{width * scale:.0f}" height="{height * scale:.0f}" viewBox', inner, count=1)
         lines.append(inner.strip())
     path = f"{folder}/demo.svg"
-    with open(path, "w", encoding="utf-8") as file:
+    with replaced(path, encoding="utf-8") as file:
         file.write("\n".join(lines + shapes) + "\n</svg>\n")
     if shutil.which("rsvg-convert"):
         png = subprocess.run(["rsvg-convert", path, "-o", f"{folder}/demo.png"], capture_output=True, check=False)

@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
 from demo_parts.setting import LONG, SHORT, VARIABLE  # noqa: E402
+from whole_file import replaced  # noqa: E402
 
 NETLAB = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "netlab")
 JOB_LIMIT_S = 150
@@ -60,7 +61,7 @@ def main(folder, schedule, kind):
         exchange = bench["results"][0]
         print(f" {exchange['median_us'] / 1e3:.0f} ms", flush=True)
         results[name] = {"transform": fft, "alltoall": exchange, "links": links}
-    with open(f"{folder}/results.json", "w", encoding="utf-8") as file:
+    with replaced(f"{folder}/results.json", encoding="utf-8") as file:
         json.dump(results, file)
 
 

@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 from demo_parts import chart, report  # noqa: E402
 from demo_parts.setting import LONG, SHORT, TOPOLOGY, VARIABLE  # noqa: E402
 from netlab_parts import kernel  # noqa: E402
+from whole_file import replaced  # noqa: E402
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 NETLAB = os.path.join(os.path.dirname(HERE), "netlab")
@@ -74,7 +75,7 @@ def main(build, folder, short):
         print("demo: so no network can be made here; two made-up nodes instead: their messages are a cluster's, their times are not", flush=True)
         os.execv(f"{HERE}/nodes", [f"{HERE}/nodes", build])
     result = report.result_of(size, bound, runs, f"{VARIABLE}=file:{schedule}")
-    with open(f"{folder}/demo.json", "w", encoding="utf-8") as file:
+    with replaced(f"{folder}/demo.json", encoding="utf-8") as file:
         json.dump(result, file, indent=2)
     picture = chart.write(result, runs, folder)
     print(report.text_of(result, picture, time.monotonic() - began, build))

@@ -2,6 +2,8 @@
 import os
 import sys
 
+from whole_file import replaced
+
 from . import explanations, page, sources
 
 
@@ -28,7 +30,7 @@ def add(found, path, title, files):
     new = [text for file, _, text in found if text not in known and (not files or file in files)]
     place = next(n for n in range(lines.index(f"## {title}"), len(lines)) if lines[n].startswith("remedy: ")) + 1
     lines[place:place] = [f"- {text}" for text in dict.fromkeys(new)]
-    with open(path, "w", encoding="utf-8") as file:
+    with replaced(path, encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
     return ""
 
@@ -53,7 +55,7 @@ def main(arguments, top=sources.TOP):
     faults += unexplained(found, entries)
     written, path = page.text_of(entries), os.path.join(top, "docs", "troubleshooting.md")
     if arguments:
-        with open(path, "w", encoding="utf-8") as file:
+        with replaced(path, encoding="utf-8") as file:
             file.write(written)
     else:
         with open(path, encoding="utf-8") as file:

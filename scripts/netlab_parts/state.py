@@ -13,6 +13,8 @@ import shutil
 import signal
 import time
 
+from whole_file import replaced
+
 from . import kernel
 from .fault import CANNOT, Fault
 from .topology import Graph
@@ -61,9 +63,8 @@ def _is_still(descriptor):
 
 def write_json(path, value):
     """Whole or not at all."""
-    with open(path + ".new", "w", encoding="utf-8") as file:
+    with replaced(path, encoding="utf-8") as file:
         json.dump(value, file)
-    os.replace(path + ".new", path)
 
 
 def _read_json(path):

@@ -114,6 +114,7 @@ FileLock::~FileLock() {
 
 void change_file(const std::string& path, const std::function<std::string(const std::string& before)>& change,
                  std::chrono::milliseconds wait) {
+  static_cast<void>(contents_of(path, false));  // no lock beside a device
   // One lock whatever links the path is reached by.
   char whole[PATH_MAX];
   const FileLock lock(realpath(path.c_str(), whole) != nullptr ? whole : path, wait);

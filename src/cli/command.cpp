@@ -17,6 +17,7 @@
 
 #include "base/lines.h"
 #include "base/numbers.h"
+#include "base/replace_file.h"
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
 #include "colltopo/import.h"
@@ -109,17 +110,15 @@ std::string file_contents(const std::string& path) {
 void write_output(const std::string& path, const std::string& contents, const Session& session) {
   if (path == "-") {
     if (session.json) throw Error("-o - with --json: standard output cannot take both; give -o a file");
-    std::cout << contents << std::flush;
-    if (!std::cout) throw Error("standard output: cannot be written");
-    return;
+    std::cout << contents;
+    return end_output();
   }
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
-  out << contents << std::flush;
-  if (!out) throw Error(unwritable(path));
+  replace_file(path, contents);
 }
 
-std::string unwritable(const std::string& path) {
-  return fmt::format("{}: cannot be written: {}", path, std::strerror(errno));
+void end_output() {
+  std::cout.flush();
+  if (!std::cout) throw Error("standard output: cannot be written");
 }
 
 Topology topology_argument(const std::string& argument, const std::string& format) {

@@ -80,10 +80,10 @@ class Report {
 std::string file_contents(const std::string& path);
 /// Name of an input for messages: "standard input" for "-".
 std::string input_name(const std::string& path);
-/// Writes a file, or standard output for "-"; with --json nothing else may go there.
+/// Replaces a file whole, or writes standard output for "-"; with --json nothing else may go there.
 void write_output(const std::string& path, const std::string& contents, const Session& session);
-/// Why it could not be written, by errno.
-std::string unwritable(const std::string& path);
+/// Throws Error where standard output has not taken all that was written to it.
+void end_output();
 
 /// A topology file of any known format, "-", "switches:FILE" or a spec string. `format` as import_topology takes it,
 /// for files alone.

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "base/replace_file.h"
 #include "cli/process_team.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
@@ -76,12 +75,11 @@ void Generation::write(const SectionedSchedule& schedule) {
     write_to(out);
     return write_output(arguments_.output, std::move(out).str(), session_);
   }
-  // Straight into the file: a schedule of a thousand ranks has hundreds of megabytes.
+  // Piece by piece: a schedule of a thousand ranks has hundreds of megabytes.
   progress.show("writing " + arguments_.output);
-  std::ofstream out(arguments_.output, std::ios::binary | std::ios::trunc);
-  if (out) write_to(out);
-  out.flush();
-  if (!out) throw Error(unwritable(arguments_.output));
+  FileDraft draft(arguments_.output);
+  write_to(draft.out());
+  draft.replace();
 }
 
 void Generation::write(const SymmetricSchedule& schedule) {

@@ -62,11 +62,12 @@ int main(int argc, char** argv) {
   add_others(app, session);
   try {
     app.parse(argc, argv);
+    end_output();
   } catch (const CLI::ParseError& error) {
     std::ostringstream unsaid;
     if (error.get_exit_code() != 0) return report_failure(session, error.what());
     app.exit(error, session.silent ? unsaid : std::cout, unsaid);  // --help and --version
-    return k_good;
+    return std::cout.flush() ? k_good : report_failure(session, "standard output: cannot be written");
   } catch (const std::bad_alloc&) {
     return report_failure(session, "out of memory; choose a smaller topology, or --parametric");
   } catch (const std::exception& error) {

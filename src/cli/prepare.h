@@ -19,7 +19,7 @@ struct Earlier {
   prepare::FlowStart start;      // routes of the all-to-all that still exist, on the network at hand
   std::string remark;            // for people: what was kept; empty: nothing
 };
-/// Nothing where the folder is empty, of another release or cannot be read.
+/// Nothing where the folder is empty, of another release or cannot be read, or where another user may have written it.
 Earlier earlier_in(const std::string& folder, const Topology& network);
 
 /// What was prepared as --json and prepared.json have it.

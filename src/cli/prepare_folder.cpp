@@ -1,10 +1,13 @@
 // The folder of `colltopo prepare` on disk.
+#include <unistd.h>
+
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include <fmt/format.h>
 
+#include "base/file_lock.h"
+#include "base/replace_file.h"
+#include "base/trusted_file.h"
 #include "cli/certificate.h"
 #include "cli/prepare.h"
 #include "colltopo/error.h"
@@ -20,28 +23,29 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* k_report = "prepared.json";
 constexpr const char* k_topology = "topology.json";
+constexpr const char* k_network = "network-of-ranks.json";
 constexpr const char* k_lengths = "lengths.csv";
 // Tables beyond this are hundreds of megabytes of text.
 constexpr std::size_t k_most_linux_entries = 1'000'000;
 constexpr std::size_t k_most_json_entries = 4'000'000;
+constexpr std::chrono::minutes k_folder_wait{10};  // for another run that writes the same folder
 
-/// Under another name first: who reads meanwhile reads the old file or the new one.
-void replace_file(const std::string& path, const std::string& contents) {
-  const std::string draft = path + ".new";
-  std::ofstream out(draft, std::ios::binary | std::ios::trunc);
-  out << contents << std::flush;
-  if (!out) throw Error(unwritable(draft));
-  out.close();
-  std::error_code error;
-  std::filesystem::rename(draft, path, error);
-  if (error) throw Error(fmt::format("{}: cannot be written: {}", path, error.message()));
+/// A file of the folder by a name of ours: whoever reads meanwhile reads the old one or the new one, and a link that
+/// stands in its place is replaced, not followed.
+template <typename Write>
+void write_file(const std::string& path, const Write& write) {
+  FileDraft draft(path, FinalLink::replace);
+  write(draft.out());
+  draft.replace();
 }
 
-template <typename Write>
-std::string text_by(const Write& write) {
-  std::ostringstream out;
-  write(out);
-  return std::move(out).str();
+/// Not a folder, and not what a link leads to.
+void remove_file(const std::string& path) { unlink(path.c_str()); }
+
+/// As folder.cpp of src/prepare names files: what else a report names is nobody's to remove or to read.
+bool is_name_of_ours(const std::string& file) {
+  return is_plain_file_name(file) && file.ends_with(".sched") &&
+         collective_named(file.substr(0, file.find('-'))).has_value();
 }
 
 Json intervals_json(const std::vector<prepare::Interval>& intervals) {
@@ -97,19 +101,16 @@ const prepare::FiledSchedule* flow_of(const prepare::Prepared& prepared) {
 
 void write_tables(const prepare::Prepared& prepared, const std::string& folder, WrittenFolder& written) {
   const std::string json = folder + "/routes.json", script = folder + "/routes.sh";
-  std::error_code ignored;
-  std::filesystem::remove(json, ignored);
-  std::filesystem::remove(script, ignored);
   if (prepared.planes == 0) return;
   const Topology& network = prepared.ground.network;
   Schedule routes;
   const ForwardingTables tables = tables_of(prepared, &routes);
   if (tables.entries() <= k_most_json_entries) {
-    replace_file(json, text_by([&](std::ostream& out) { write_json_routes(out, routes, network, tables); }));
+    write_file(json, [&](std::ostream& out) { write_json_routes(out, routes, network, tables); });
     written.json_tables = true;
   }
   if (tables.entries() > k_most_linux_entries || !prepared.ground.one_per_host()) return;
-  replace_file(script, text_by([&](std::ostream& out) { write_linux_routes(out, routes, network, tables, {}); }));
+  write_file(script, [&](std::ostream& out) { write_linux_routes(out, routes, network, tables, {}); });
   written.linux_tables = true;
 }
 
@@ -139,22 +140,28 @@ Json json_of(const prepare::Prepared& prepared) {
 Earlier earlier_in(const std::string& folder, const Topology& network) {
   Earlier earlier;
   const std::string report = folder + "/" + k_report;
-  if (!std::filesystem::exists(report)) return earlier;
-  const Json json = Json::parse(file_contents(report), nullptr, false);
-  if (!json.is_object() || json.value("version", "") != COLLTOPO_VERSION) return earlier;
+  std::error_code error;
+  if (!std::filesystem::exists(report, error)) return earlier;
+  if (const std::string why = distrust_of(report); !why.empty()) {
+    earlier.remark = fmt::format("nothing: {} {}; all is made and proved anew", report, why);
+    return earlier;
+  }
   try {
-    for (const Json& file : json.at("files")) earlier.files.insert(file.at("file").get<std::string>());
+    const Json json = Json::parse(file_contents(report));
+    if (json.at("version") != COLLTOPO_VERSION) return earlier;
+    for (const Json& file : json.at("files"))
+      if (const auto name = file.at("file").get<std::string>(); is_name_of_ours(name)) earlier.files.insert(name);
     // A closed form is the same program on any network of as many ranks.
     if (json.at("ranks") == network.hosts())
       for (const Json& one : json.at("proved")) earlier.proved.insert(one.get<std::string>());
-    const std::string flow = folder + "/" + json.value("flow", "");
-    if (json.value("flow", "").empty()) return earlier;
-    const Topology before = topology_argument(folder + "/" + json.at("network_file").get<std::string>());
-    const Schedule schedule = read_schedule(flow);
+    const std::string flow = json.value("flow", ""), network_file = json.at("network_file");
+    if (!is_name_of_ours(flow) || (network_file != k_topology && network_file != k_network)) return earlier;
+    const Topology before = topology_argument(folder + "/" + network_file);
+    const Schedule schedule = read_schedule(folder + "/" + flow);
     if (schedule.topology != fingerprint(before)) return earlier;
     earlier.start.routing = carried_over(before, routing_of(schedule), network);
     earlier.start.lengths = carried_over(before, read_certificate(folder + "/" + k_lengths, before).lengths, network);
-    earlier.remark = fmt::format("the routes of {}", json.value("flow", ""));
+    earlier.remark = fmt::format("the routes of {}", flow);
   } catch (const std::exception&) {
     earlier.start = {};
     earlier.remark.clear();
@@ -167,22 +174,28 @@ WrittenFolder write_folder(const prepare::Prepared& prepared, const std::string&
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw Error(fmt::format("{}: cannot be made: {}", folder, error.message()));
-  const auto write = [&](const std::string& name, const std::string& contents) {
+  const FileLock lock(folder + "/" + k_report, k_folder_wait);
+  const auto write_by = [&](const std::string& name, const auto& write_to) {
     say("writing " + name);
-    replace_file(folder + "/" + name, contents);
+    write_file(folder + "/" + name, write_to);
+  };
+  const auto write = [&](const std::string& name, const std::string& contents) {
+    write_by(name, [&](std::ostream& out) { out << contents; });
   };
   WrittenFolder written;
   const prepare::Ground& ground = prepared.ground;
-  write(k_topology, text_by([&](std::ostream& out) { write_topology(out, ground.machine); }));
+  write_by(k_topology, [&](std::ostream& out) { write_topology(out, ground.machine); });
   std::string network_file = k_topology;
   if (!ground.one_per_host()) {
-    network_file = "network-of-ranks.json";
-    write(network_file, text_by([&](std::ostream& out) { write_topology(out, ground.network); }));
+    network_file = k_network;
+    write_by(network_file, [&](std::ostream& out) { write_topology(out, ground.network); });
   }
   for (const prepare::FiledSchedule& filed : prepared.files)
-    write(filed.file, text_by([&](std::ostream& out) { write_schedule(out, filed.schedule); }));
+    write_by(filed.file, [&](std::ostream& out) { write_schedule(out, filed.schedule); });
   say("writing tables");
   write_tables(prepared, folder, written);
+  if (!written.json_tables) remove_file(folder + "/routes.json");
+  if (!written.linux_tables) remove_file(folder + "/routes.sh");
   const prepare::FiledSchedule* const routes = flow_of(prepared);
   Json report = {{"version", COLLTOPO_VERSION},
                  {"command", command},
@@ -194,7 +207,7 @@ WrittenFolder write_folder(const prepare::Prepared& prepared, const std::string&
   write("rules.json", rules_of(prepared));
   for (const std::string& file : earlier.files)
     if (std::ranges::none_of(prepared.files, [&](const auto& filed) { return filed.file == file; }))
-      std::filesystem::remove(folder + "/" + file, error);
+      remove_file(folder + "/" + file);
   const std::string absolute = std::filesystem::absolute(folder).lexically_normal().string();
   written.page = folder + "/index.html";
   write("index.html",

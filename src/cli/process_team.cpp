@@ -24,6 +24,7 @@ std::vector<std::filesystem::path> places_of(const std::string& library) {
   std::error_code ignored;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   const std::filesystem::path folder = program.parent_path();
+  if (folder.empty()) return {};  // not the current one
   return {folder / ".." / "lib" / library, folder / COLLTOPO_LIBRARY_FOLDER / library};
 }
 

@@ -21,7 +21,9 @@ struct TuneArguments {
 
 void run_tune(const TuneArguments& arguments, const Session& session) {
   std::error_code ignored;
-  const auto probe = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "colltopo-probe";
+  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+  if (folder.empty()) throw Error("/proc/self/exe: cannot be read; colltopo-probe is looked for beside this program");
+  const auto probe = folder / "colltopo-probe";
   std::vector<std::string> words = {probe.string()};
   if (!arguments.output.empty()) words.insert(words.end(), {"-o", arguments.output});
   if (!arguments.seconds.empty()) words.insert(words.end(), {"--seconds", arguments.seconds});

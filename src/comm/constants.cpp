@@ -1,8 +1,6 @@
 #include "comm/constants.h"
 
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -10,13 +8,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/file_lock.h"
 #include "base/lines.h"
 #include "base/numbers.h"
+#include "base/trusted_file.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/error.h"
 #include "colltopo/node_network.h"
@@ -156,14 +157,11 @@ std::string without_domain(std::string host) {
   return host;
 }
 
-std::vector<ConstantsRecord> read_constants(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    if (!std::filesystem::exists(path)) return {};
-    throw Error(fmt::format("{}: cannot be read; must be a file of constants", path));
-  }
+namespace {
+
+std::vector<ConstantsRecord> records_in(const std::string& text, const std::string& path) {
   try {
-    const Json json = Json::parse(in);
+    const Json json = Json::parse(text);
     std::vector<ConstantsRecord> records;
     for (const Json& one : json.at("colltopo_constants")) records.push_back(record_from(one));
     return records;
@@ -172,12 +170,7 @@ std::vector<ConstantsRecord> read_constants(const std::string& path) {
   }
 }
 
-void write_constants(const std::string& path, ConstantsRecord record) {
-  std::error_code ignored;
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
-  std::ranges::sort(record.hosts);
-  std::vector<ConstantsRecord> records = read_constants(path);
+std::string with_record(std::vector<ConstantsRecord> records, ConstantsRecord record) {
   const auto before =
       std::ranges::find_if(records, [&](const ConstantsRecord& other) { return same_key(other, record); });
   if (before != records.end() && record.times.empty()) {
@@ -189,14 +182,31 @@ void write_constants(const std::string& path, ConstantsRecord record) {
   records.insert(records.begin(), std::move(record));
   Json list = Json::array();
   for (const ConstantsRecord& one : records) list.push_back(json_of(one));
-  // Jobs that start meanwhile read the old file or the new one, whole.
-  const std::string next = fmt::format("{}.{}", path, getpid());
-  std::ofstream out(next);
-  out << Json{{"colltopo_constants", list}}.dump(1) << '\n';
-  out.close();
-  if (!out || std::rename(next.c_str(), path.c_str()) != 0) {
-    std::filesystem::remove(next, ignored);
-    throw Error(fmt::format("{}: cannot be written; the constants are lost", path));
+  return Json{{"colltopo_constants", list}}.dump(1) + '\n';
+}
+
+}  // namespace
+
+std::vector<ConstantsRecord> read_constants(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    if (!std::filesystem::exists(path)) return {};
+    throw Error(fmt::format("{}: cannot be read; must be a file of constants", path));
+  }
+  return records_in({std::istreambuf_iterator<char>(in), {}}, path);
+}
+
+void write_constants(const std::string& path, ConstantsRecord record) {
+  std::error_code ignored;
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
+  std::ranges::sort(record.hosts);
+  try {
+    change_file(path, [&](const std::string& before) {
+      return with_record(before.empty() ? std::vector<ConstantsRecord>() : records_in(before, path), record);
+    });
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}; the constants are lost", error.what()));
   }
 }
 
@@ -261,15 +271,24 @@ std::string times_text(const ConstantsRecord& record) {
 struct KnownFile {
   std::vector<ConstantsRecord> records;
   std::vector<std::string> times;  // [record] text
+  std::string distrust;            // why one that nobody named does not count
 };
 
+std::string distrust_of_found(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return "";
+  return distrust_of(path);
+}
+
 // A process reads a file once.
-const KnownFile& known_file(const std::string& path) {
+const KnownFile& known_file(const std::string& path, bool named) {
   static auto* const mutex = new std::mutex;  // communicators may be made on any thread, and end after static objects
   static auto* const known = new std::map<std::string, KnownFile>;
   const std::lock_guard lock(*mutex);
   if (const auto found = known->find(path); found != known->end()) return found->second;
-  KnownFile file{read_constants(path), {}};
+  KnownFile file;
+  file.distrust = named ? "" : distrust_of_found(path);
+  if (file.distrust.empty()) file.records = read_constants(path);
   for (const ConstantsRecord& record : file.records) file.times.push_back(times_text(record));
   return known->emplace(path, std::move(file)).first->second;
 }
@@ -299,7 +318,11 @@ long long places_of(std::span<const int> node_of) { return checksum_of(node_of);
 bool has_constants(const Settings& settings) {
   if (settings.constants != "auto") return settings.constants != "off";
   const std::string path = default_constants_path();
-  return !path.empty() && !known_file(path).records.empty();
+  if (path.empty()) return false;
+  const KnownFile& file = known_file(path, false);
+  if (!file.distrust.empty())
+    throw Error(fmt::format("{} {}; coll_topo_constants does not name it, so it does not count", path, file.distrust));
+  return !file.records.empty();
 }
 
 std::string constants_line(const Settings& settings, const std::vector<std::string>& hosts, const Placement& placement,
@@ -307,7 +330,7 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
   if (!has_constants(settings)) return "";
   const bool named = settings.constants != "auto";
   const std::string path = named ? settings.constants : default_constants_path();
-  const KnownFile& file = known_file(path);
+  const KnownFile& file = known_file(path, named);
   const ConstantsRecord* record = fitting(file.records, hosts, placement.ranks_per_node(), library);
   if (record == nullptr) {
     if (!named) return "";

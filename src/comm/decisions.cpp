@@ -1,7 +1,7 @@
 #include "comm/decisions.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -11,7 +11,9 @@
 #include <cstring>
 #include <set>
 #include <sstream>
+#include <utility>
 
+#include "base/file_lock.h"
 #include "colltopo/error.h"
 #include "comm/agreement.h"
 
@@ -20,41 +22,31 @@ namespace colltopo {
 namespace {
 
 constexpr const char* k_header = "colltopo-decisions 1";
+constexpr const char* k_columns = "# collective from to operation previous winner, then contestants with seconds";
 constexpr std::string_view k_communicator = "communicator ";
 constexpr std::size_t k_most_kinds = 1024;  // in a process: many short-lived shapes
 
-// An open file under a lock.
-class LockedFile {
- public:
-  LockedFile(const std::string& path, int flags, int lock) : descriptor_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {
-    if (descriptor_ >= 0) flock(descriptor_, lock);  // a file system without locks is used without
-  }
-  ~LockedFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  LockedFile(const LockedFile&) = delete;
-  LockedFile& operator=(const LockedFile&) = delete;
+constexpr std::size_t k_part = 4096;  // bytes that are read at a time
 
-  bool good() const { return descriptor_ >= 0; }
-  std::string text() const {
-    std::string text;
-    char part[4096];
-    for (ssize_t got = 0; (got = pread(descriptor_, part, sizeof part, static_cast<off_t>(text.size()))) > 0;)
+std::string contents_of(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0 && errno == ENOENT) return {};
+  int code = file < 0 ? errno : 0;
+  struct stat found {};
+  if (file >= 0 && fstat(file, &found) == 0 && !S_ISREG(found.st_mode)) code = S_ISDIR(found.st_mode) ? EISDIR : ESPIPE;
+  std::string text;
+  char part[k_part];
+  ssize_t got = 0;
+  while (code == 0 && (got = ::read(file, part, sizeof part)) != 0)
+    if (got > 0)
       text.append(part, static_cast<std::size_t>(got));
-    return text;
-  }
-  bool replace(const std::string& text) const {
-    for (std::size_t done = 0; done < text.size();) {
-      const ssize_t put = pwrite(descriptor_, text.data() + done, text.size() - done, static_cast<off_t>(done));
-      if (put <= 0) return false;
-      done += static_cast<std::size_t>(put);
-    }
-    return ftruncate(descriptor_, static_cast<off_t>(text.size())) == 0;
-  }
-
- private:
-  int descriptor_;
-};
+    else if (errno != EINTR)
+      code = errno;
+  if (file >= 0) close(file);
+  if (code != 0)
+    throw Error(fmt::format("{}: cannot be read ({}); must be a file of decisions", path, std::strerror(code)));
+  return text;
+}
 
 std::string outcome_line(const Outcome& outcome) {
   const DecisionKey& key = outcome.key;
@@ -123,32 +115,48 @@ DecisionFile DecisionFile::parse(const std::string& text, const std::string& pat
   return file;
 }
 
-std::string DecisionFile::text() const {
-  std::string text =
-      fmt::format("{}\n# collective from to operation previous winner, then contestants with seconds\n", k_header);
-  for (const auto& [kind, decisions] : of_kind_)
-    text += fmt::format("{}{}\n{}", k_communicator, kind, decisions.text());
-  return text;
+DecisionFile DecisionFile::read(const std::string& path) {
+  const std::string text = contents_of(path);
+  return text.empty() ? DecisionFile() : parse(text, path);
 }
 
-DecisionFile DecisionFile::read(const std::string& path) {
-  const LockedFile file(path, O_RDONLY, LOCK_SH);
-  if (!file.good()) {
-    if (errno == ENOENT) return {};
-    throw Error(fmt::format("{}: cannot be read ({}); must be a file of decisions", path, std::strerror(errno)));
+// Line by line, for what others wrote between, comments among it, stays.
+std::string DecisionFile::with(const std::string& before, const std::string& kind, const Decisions& decisions) {
+  std::vector<Outcome> missing = decisions.all();
+  const auto take_lines = [&missing] {
+    std::string lines;
+    for (const Outcome& outcome : std::exchange(missing, {})) lines += outcome_line(outcome) + '\n';
+    return lines;
+  };
+  std::string text;
+  bool of_kind = false;
+  std::istringstream lines(before);
+  for (std::string line; std::getline(lines, line); text += line + '\n') {
+    if (line.starts_with(k_communicator)) {
+      if (of_kind) text += take_lines();
+      of_kind = line.substr(k_communicator.size()) == kind;
+    } else if (of_kind && !line.empty() && line[0] != '#' && text.find('\n') != std::string::npos) {
+      const DecisionKey key = Decisions::outcome_from(line, "").key;
+      const auto found = std::ranges::find(missing, key, &Outcome::key);
+      if (found == missing.end()) continue;
+      line = outcome_line(*found);
+      missing.erase(found);
+    }
   }
-  return parse(file.text(), path);
+  if (!missing.empty() && !of_kind) text += fmt::format("{}{}\n", k_communicator, kind);
+  return text + take_lines();
 }
 
 void DecisionFile::add(const std::string& path, const std::string& kind, const Decisions& decisions) {
-  const LockedFile file(path, O_RDWR | O_CREAT, LOCK_EX);
-  if (!file.good())
-    throw Error(fmt::format("{}: cannot be written ({}); what was decided is lost", path, std::strerror(errno)));
-  const std::string before = file.text();
-  DecisionFile all = before.empty() ? DecisionFile() : parse(before, path);
-  all.of_kind_[kind].add(decisions);
-  if (!file.replace(all.text()))
-    throw Error(fmt::format("{}: cannot be written ({}); what was decided is lost", path, std::strerror(errno)));
+  try {
+    change_file(path, [&](const std::string& before) {
+      if (before.empty()) return with(fmt::format("{}\n{}\n", k_header, k_columns), kind, decisions);
+      static_cast<void>(parse(before, path));  // what is no file of decisions is not written to
+      return with(before, kind, decisions);
+    });
+  } catch (const Error& error) {
+    throw Error(fmt::format("{}; what was decided is lost", error.what()));
+  }
 }
 
 const Decisions* DecisionFile::find(const std::string& kind) const {

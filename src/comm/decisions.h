@@ -56,14 +56,16 @@ class DecisionFile {
  public:
   /// A file that does not exist is empty. Throws Error naming place, fact and consequence.
   static DecisionFile read(const std::string& path);
-  /// Adds decisions to what is in the file; other processes may do so at the same time. Throws Error.
+  /// Adds decisions to what is in the file, of which all else stays, comments among it; other processes may do so at
+  /// the same time. Throws Error; then the file is as it was.
   static void add(const std::string& path, const std::string& kind, const Decisions& decisions);
 
   const Decisions* find(const std::string& kind) const;
 
  private:
   static DecisionFile parse(const std::string& text, const std::string& path);
-  std::string text() const;
+  /// A file's text with these decisions in place of those of the same calls.
+  static std::string with(const std::string& before, const std::string& kind, const Decisions& decisions);
 
   std::map<std::string, Decisions> of_kind_;
 };

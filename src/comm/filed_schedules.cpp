@@ -2,6 +2,8 @@
 #include "comm/filed_schedules.h"
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -23,6 +25,14 @@ std::vector<std::string> host_names(Rank ranks, const colltopo_callbacks& callba
     names.emplace_back(&bytes[at]);
   }
   return names;
+}
+
+// Said once by a process, however many communicators and collectives look.
+bool is_new(const std::string& line) {
+  static auto* const mutex = new std::mutex;
+  static auto* const said = new std::set<std::string>;
+  const std::lock_guard lock(*mutex);
+  return said->insert(line).second;
 }
 
 }  // namespace
@@ -78,7 +88,11 @@ std::vector<FolderChoice> FiledSchedules::look(Collective collective, std::vecto
   query.fingerprint = fingerprint();
   query.lanes = lanes_;
   std::vector<std::string> faults;
-  std::vector<FolderChoice> choices = choices_in(folders, query, from_bytes_, &faults);
+  std::vector<std::string> distrusted;
+  std::vector<FolderChoice> choices =
+      choices_in(folders, query, from_bytes_, &faults, asked_.empty() ? &distrusted : nullptr);
+  for (std::string& line : distrusted)
+    if (is_new(line)) remarks->push_back({0, line + "; the model decides"});
   for (std::string& fault : faults) remarks->push_back({level, std::move(fault)});
   if (!choices.empty()) return choices;
   // A communicator of the whole machine is what people make schedules for.

@@ -24,9 +24,10 @@ struct FolderChoice {
 /// The choices for what `query` says (its bytes are not looked at), in the order in which they count: folder after
 /// folder ("a:b"), in each the rules of its rules.json that are for this network, then its files, for calls of
 /// `from_bytes` or more. A rule's file must be in the folder and fit. Files that cannot be read are passed over and
-/// named in *faults.
+/// named in *faults. `distrusted`: of folders that nobody named; files and folders that others may have written
+/// (distrust_of) are passed over and named there.
 std::vector<FolderChoice> choices_in(const std::string& folders, const RuleQuery& query, std::size_t from_bytes,
-                                     std::vector<std::string>* faults);
+                                     std::vector<std::string>* faults, std::vector<std::string>* distrusted = nullptr);
 
 /// As one text, for ranks that are told.
 std::string text_of(std::span<const FolderChoice> choices);

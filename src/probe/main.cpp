@@ -173,6 +173,7 @@ int run(std::string path, double seconds, bool json) {
     if (path.empty()) throw Error("neither XDG_CACHE_HOME nor HOME is set; expected -o FILE");
     write_constants(path, record);
     print(record, why_no_times, path, json);
+    if (!std::cout.flush()) throw Error("standard output: cannot be written");
     return 0;
   } catch (const Error& error) {
     std::cerr << "colltopo-probe: " << error.what() << '\n';

@@ -3,6 +3,9 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <climits>
+#include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <vector>
 
@@ -21,11 +24,14 @@ std::vector<std::string> candidates() {
   std::vector<std::string> paths;
   Dl_info place{};
   if (dladdr(reinterpret_cast<const void*>(&lane_library), &place) != 0 && place.dli_fname != nullptr) {
-    const std::string file = place.dli_fname;
-    const std::size_t slash = file.find_last_of('/');
-    const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash);
-    paths.push_back(folder + "/" + k_name);
-    paths.push_back(folder + "/../" + k_name);
+    // A program that was found in PATH is known by its name alone, which is no file of the current folder.
+    const bool named = std::strchr(place.dli_fname, '/') != nullptr;
+    char file[PATH_MAX];
+    if (realpath(named ? place.dli_fname : "/proc/self/exe", file) != nullptr) {
+      const std::string folder(file, static_cast<std::size_t>(std::strrchr(file, '/') - file));
+      paths.push_back(folder + "/" + k_name);
+      paths.push_back(folder + "/../" + k_name);
+    }
   }
   paths.push_back(std::string(COLLTOPO_LIBRARY_FOLDER) + "/" + k_name);
   return paths;

@@ -1,5 +1,6 @@
 // Prepared folders: rules that are for this network, files that fit, sizes, lanes, and where folders are looked for.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -20,6 +21,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 constexpr std::size_t k_any = std::numeric_limits<std::size_t>::max();
 
@@ -70,6 +72,35 @@ TEST(FolderChoices, of_rules_that_are_wrong_are_passed_over_and_named) {
   std::vector<std::string> faults;
   EXPECT_THAT(choices_in(folder, query_on("ring:4"), 0, &faults), IsEmpty());
   EXPECT_THAT(faults, ElementsAre(HasSubstr("alg is 'none'")));
+}
+
+TEST(FolderChoices, of_a_folder_that_nobody_named_count_where_nobody_else_may_write) {
+  char name[] = "/tmp/colltopo_choices.XXXXXX";
+  ASSERT_NE(mkdtemp(name), nullptr);
+  const std::string folder = std::string(name) + "/prepared";
+  std::filesystem::create_directory(folder);
+  write_rules(folder, "ring:4");
+  file_schedule(folder + "/a.sched", "ring:4");
+  std::vector<std::string> faults, distrusted;
+  const auto found = [&] {
+    distrusted.clear();
+    return choices_in(folder, query_on("ring:4"), 1024, &faults, &distrusted).size();
+  };
+  EXPECT_EQ(found(), 4U);
+  EXPECT_THAT(distrusted, IsEmpty());
+  chmod((folder + "/a.sched").c_str(), 0666);  // its rule and itself
+  EXPECT_EQ(found(), 2U);
+  EXPECT_THAT(distrusted, Contains(HasSubstr("a.sched may be written to by all users")));
+  chmod((folder + "/rules.json").c_str(), 0666);
+  EXPECT_EQ(found(), 0U);
+  chmod((folder + "/rules.json").c_str(), 0644);
+  chmod((folder + "/a.sched").c_str(), 0644);
+  chmod(folder.c_str(), 01777);
+  EXPECT_EQ(found(), 0U);
+  EXPECT_THAT(distrusted, ElementsAre(HasSubstr(folder + " has mode 1777); coll_topo_schedules does not name")));
+  EXPECT_THAT(choices_in(folder, query_on("ring:4"), 1024, &faults), SizeIs(4));  // named
+  EXPECT_THAT(faults, IsEmpty());
+  std::filesystem::remove_all(name);
 }
 
 TEST(FolderChoices, are_looked_for_beside_the_topology_and_at_home) {
