@@ -68,8 +68,9 @@ bcast 8 16 0 tuned binomial binomial 2e-06
 TEST(DecisionFile, keeps_what_others_wrote_and_their_comments) {
   const std::string path = folder_named("decisions_comments") + "/decisions.txt";
   std::ofstream(path) << k_text;
-  DecisionFile::add(path, "4 ranks", decisions({"alltoall 8 16 0 tuned pairwise pairwise 2e-06",
-                                                "allgather 8 16 0 tuned ring ring 3e-06"}));
+  DecisionFile::add(
+      path, "4 ranks",
+      decisions({"alltoall 8 16 0 tuned pairwise pairwise 2e-06", "allgather 8 16 0 tuned ring ring 3e-06"}));
   EXPECT_EQ(contents(path), R"(colltopo-decisions 1
 # made on Monday
 communicator 4 ranks
@@ -210,8 +211,9 @@ TEST_F(FoundConstants, count_where_nobody_else_may_write_them) { EXPECT_TRUE(has
 
 TEST_F(FoundConstants, do_not_count_where_others_may_write_them_unless_named) {
   chmod(path_.c_str(), 0666);
-  EXPECT_THAT(error_from([] { has_constants(Settings{}); }),
-              HasSubstr(path_ + " may be written to by all users (" + path_ + " has mode 0666); coll_topo_constants does not"));
+  EXPECT_THAT(
+      error_from([] { has_constants(Settings{}); }),
+      HasSubstr(path_ + " may be written to by all users (" + path_ + " has mode 0666); coll_topo_constants does not"));
   Settings named;
   named.constants = path_;
   EXPECT_TRUE(has_constants(named));
