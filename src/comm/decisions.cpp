@@ -11,7 +11,6 @@
 #include <cstring>
 #include <set>
 #include <sstream>
-#include <utility>
 
 #include "base/file_lock.h"
 #include "colltopo/error.h"
@@ -122,10 +121,12 @@ DecisionFile DecisionFile::read(const std::string& path) {
 
 // Line by line, for what others wrote between, comments among it, stays.
 std::string DecisionFile::with(const std::string& before, const std::string& kind, const Decisions& decisions) {
-  std::vector<Outcome> missing = decisions.all();
-  const auto take_lines = [&missing] {
+  std::vector<bool> placed(decisions.all().size(), false);
+  const auto take_lines = [&] {
     std::string lines;
-    for (const Outcome& outcome : std::exchange(missing, {})) lines += outcome_line(outcome) + '\n';
+    for (std::size_t i = 0; i < placed.size(); ++i)
+      if (!placed[i]) lines += outcome_line(decisions.all()[i]) + '\n';
+    placed.assign(placed.size(), true);
     return lines;
   };
   std::string text;
@@ -137,13 +138,14 @@ std::string DecisionFile::with(const std::string& before, const std::string& kin
       of_kind = line.substr(k_communicator.size()) == kind;
     } else if (of_kind && !line.empty() && line[0] != '#' && text.find('\n') != std::string::npos) {
       const DecisionKey key = Decisions::outcome_from(line, "").key;
-      const auto found = std::ranges::find(missing, key, &Outcome::key);
-      if (found == missing.end()) continue;
-      line = outcome_line(*found);
-      missing.erase(found);
+      const auto found = std::ranges::find(decisions.all(), key, &Outcome::key);
+      if (found == decisions.all().end()) continue;
+      line = outcome_line(*found);  // of two that a file has, the later one counts
+      placed[static_cast<std::size_t>(found - decisions.all().begin())] = true;
     }
   }
-  if (!missing.empty() && !of_kind) text += fmt::format("{}{}\n", k_communicator, kind);
+  const bool is_all = std::ranges::find(placed, false) == placed.end();
+  if (!is_all && !of_kind) text += fmt::format("{}{}\n", k_communicator, kind);
   return text + take_lines();
 }
 

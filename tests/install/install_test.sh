@@ -30,6 +30,9 @@ if [ "$mpi" = ON ]; then
   fi
 fi
 
+flags=$(grep -q '^CMAKE_BUILD_TYPE:STRING=Release' "$build/CMakeCache.txt" || echo --any-flags)
+python3 "$source/binaries_test.py" $flags "$work/stage" || fail "a program or library is not as it must be"
+
 echo "CMake package"
 cat >"$work/CMakeLists.txt" <<'X'
 cmake_minimum_required(VERSION 3.25)
