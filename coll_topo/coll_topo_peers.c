@@ -1,5 +1,5 @@
-/* Which processes have this component, alike: each publishes what it has while Open MPI starts, with what its transports
- * publish, and looks up those that it has to agree with when a communicator makes its first call.
+/* Which processes have this component, alike: each publishes what it has while Open MPI starts, with what its
+ * transports publish, and looks up those that it has to agree with when a communicator makes its first call.
  *
  * A process may have none: its file is missing, it was built for another Open MPI, or `--mca coll` leaves it out. It
  * runs other functions than the rest, and whoever sent it a message of an agreement would wait for ever. Whatever makes
@@ -53,7 +53,8 @@ static unsigned long long mca_coll_topo_sum(unsigned long long sum, const char *
  * Not those that only some networks have, which may have gone already. */
 static unsigned long long mca_coll_topo_sum_of_others(void)
 {
-    static const char *const names[] = {"adapt", "basic", "han", "inter", "libnbc", "monitoring", "sm", "sync", "tuned"};
+    static const char *const names[] = {"adapt",      "basic", "han",  "inter", "libnbc",
+                                        "monitoring", "sm",    "sync", "tuned"};
     const char *selection = ompi_coll_base_framework.framework_selection;
     unsigned long long sum = mca_coll_topo_sum(0xCBF29CE484222325ull, NULL == selection ? "" : selection);
 
@@ -72,8 +73,9 @@ static unsigned long long mca_coll_topo_sum_of_others(void)
 
 static bool mca_coll_topo_read(const char *text, mca_coll_topo_presence_t *presence)
 {
-    return 5 == sscanf(text, "%u %d %d %llx %llx", &presence->form, &presence->priority, &presence->has_device,
-                       &presence->build, &presence->others);
+    return 5
+           == sscanf(text, "%u %d %d %llx %llx", &presence->form, &presence->priority, &presence->has_device,
+                     &presence->build, &presence->others);
 }
 
 /* Before Open MPI's processes exchange what they have published. Without it this process would be absent to others. */
@@ -93,8 +95,8 @@ bool mca_coll_topo_publish(void)
                                       .has_device = NULL != mca_coll_topo_device(),
                                       .build = colltopo_build(),
                                       .others = mca_coll_topo_sum_of_others()};
-    (void) snprintf(published, MCA_COLL_TOPO_PUBLISHED, "%u %d %d %llx %llx", own->form, own->priority,
-                    own->has_device, own->build, own->others);
+    (void) snprintf(published, MCA_COLL_TOPO_PUBLISHED, "%u %d %d %llx %llx", own->form, own->priority, own->has_device,
+                    own->build, own->others);
     OPAL_MODEX_SEND_VALUE(rc, MCA_COLL_TOPO_MODEX_SCOPE, mca_coll_topo_key, published, MCA_COLL_TOPO_MODEX_STRING);
     if (OPAL_SUCCESS != rc) {
         published[0] = '\0';

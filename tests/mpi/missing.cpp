@@ -1,6 +1,6 @@
-// missing [spawn COMMAND]: every kind of call as the first collective of a communicator, with few and many elements, checked on
-// every rank; some of the processes may have been started without coll/topo. With `spawn` they are this one and one more, which
-// COMMAND starts, on their merged communicator. Prints "wrong=0" on rank 0.
+// missing [spawn COMMAND]: every kind of call as the first collective of a communicator, with few and many elements,
+// checked on every rank; some of the processes may have been started without coll/topo. With `spawn` they are this one
+// and one more, which COMMAND starts, on their merged communicator. Prints "wrong=0" on rank 0.
 #include <mpi.h>
 
 #include <cstdio>
