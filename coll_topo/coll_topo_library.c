@@ -5,6 +5,7 @@
 #include "coll_topo.h"
 
 #include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +79,7 @@ bool mca_coll_topo_fits_library(void)
 /* Open MPI agrees on the numbers of communicators by non-blocking all-reduces of its own, which MPI_Comm_idup begins
  * whenever one step is over: not in the order of the program's calls, nor in one that is the same on all ranks. Those
  * stay what they are without this component. They come from Open MPI's library, and from no function that MPI names. */
-bool mca_coll_topo_is_internal(const void *caller)
+static bool mca_coll_topo_find_out_internal(const void *caller)
 {
     Dl_info place, internals;
 
@@ -87,4 +88,23 @@ bool mca_coll_topo_is_internal(const void *caller)
         return false;
     }
     return NULL == place.dli_sname || NULL == strstr(place.dli_sname, "MPI_");
+}
+
+/* A look at all symbols of a library takes as long as making a communicator, so callers are remembered: the few places
+ * in Open MPI's, and in the program's libraries, that there are. Racing threads write what is as good. */
+bool mca_coll_topo_is_internal(const void *caller)
+{
+    enum { k_places = 32 };
+    static const void *seen[2][k_places]; /* [internal] */
+    const size_t at = ((uintptr_t) caller ^ (uintptr_t) caller >> 6) % k_places;
+    bool internal;
+
+    for (int kind = 0; kind < 2; ++kind) {
+        if (caller == __atomic_load_n(&seen[kind][at], __ATOMIC_RELAXED)) {
+            return 1 == kind;
+        }
+    }
+    internal = mca_coll_topo_find_out_internal(caller);
+    __atomic_store_n(&seen[internal ? 1 : 0][at], caller, __ATOMIC_RELAXED);
+    return internal;
 }
