@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "colltopo/error.h"
 
@@ -17,14 +18,22 @@ namespace colltopo {
 
 namespace {
 
-// Vector chunk that a run of an allgather or bcast program holds: input i and output x are the same values.
-Run in_vector(const Shape& shape, Rank rank, const Run& run) {
-  if (run.buffer == Buffer::scratch) {
-    throw Error(fmt::format("rank {}: cannot reverse a program that uses scratch", rank));
+// Where the runs of an allgather or bcast program lie in the vector: input i and output x are the same values.
+class VectorPlaces {
+ public:
+  explicit VectorPlaces(const Program& program)
+      : rank_(program.rank()), offset_(program.shape().in_place_offset(program.rank())) {}
+
+  Run operator()(const Run& run) const {
+    if (run.buffer == Buffer::scratch)
+      throw Error(fmt::format("rank {}: cannot reverse a program that uses scratch", rank_));
+    return {Buffer::output, run.first + (run.buffer == Buffer::input ? offset_ : 0), run.count};
   }
-  const Chunk offset = run.buffer == Buffer::input ? shape.in_place_offset(rank) : 0;
-  return {Buffer::output, run.first + offset, run.count};
-}
+
+ private:
+  Rank rank_;
+  Chunk offset_;
+};
 
 // Writes the reversed half of `forward` into `program`, whose vector has `total` chunks, `own_first`..+`own_count` of
 // which are reduced to this rank and kept at output chunk 0 (reduce_scatter, reduce) or at their place (allreduce).
@@ -33,6 +42,7 @@ class Reversal {
   Reversal(const Program& forward, ProgramBuilder& program, Chunk total, Run own, Chunk own_target)
       : forward_(forward),
         program_(program),
+        in_vector_(forward),
         total_(total),
         own_(own),
         own_target_(own_target),
@@ -68,9 +78,10 @@ class Reversal {
   }
 
   void send_partial(const Op& op) {
-    Runs source;
+    Runs& source = moved_;
+    source.clear();
     for (const Run& target : op.target) {
-      const Run x = in_vector(forward_.shape(), forward_.rank(), target);
+      const Run x = in_vector_(target);
       by_stretch(
           x, [&](Chunk c) { return arrivals_[static_cast<std::size_t>(c)] > 0; },
           [&](Chunk first, Chunk count) {
@@ -89,14 +100,12 @@ class Reversal {
   }
 
   void receive_and_reduce(const Op& op) {
-    struct Part {
-      Chunk first, count, slot;
-      bool fresh, own;
-    };
-    std::vector<Part> parts;
-    Runs arriving;
+    std::vector<Part>& parts = parts_;
+    Runs& arriving = moved_;
+    parts.clear();
+    arriving.clear();
     for (const Run& sent : op.source) {
-      const Run x = in_vector(forward_.shape(), forward_.rank(), sent);
+      const Run x = in_vector_(sent);
       const auto key = [&](Chunk c) { return 2 * arrivals_[static_cast<std::size_t>(c)] + (is_own(c) ? 1 : 0); };
       by_stretch(x, key, [&](Chunk first, Chunk count) {
         const int before = arrivals_[static_cast<std::size_t>(first)];
@@ -112,9 +121,8 @@ class Reversal {
     program_.recv(arriving, op.peer, op.lane);
 
     // One op for each kind of place, however scattered the chunks are.
-    struct Reduction {
-      Runs source, target;
-    } into_own, into_fresh, into_partial;
+    auto& [into_own, into_fresh, into_partial] = reductions_;
+    for (Reduction& reduction : reductions_) reduction.source.clear(), reduction.target.clear();
     for (const Part& part : parts) {
       const Run arrived{Buffer::scratch, part.slot, part.count};
       if (part.own) {
@@ -128,17 +136,28 @@ class Reversal {
         into_partial.target.push_back({Buffer::scratch, part.first, part.count});
       }
     }
-    for (Reduction* reduction : {&into_own, &into_fresh, &into_partial}) {
-      program_.reduce(reduction->source, reduction->target);
-    }
+    for (const Reduction& reduction : reductions_) program_.reduce(reduction.source, reduction.target);
   }
+
+  struct Part {
+    Chunk first, count, slot;
+    bool fresh, own;
+  };
+  struct Reduction {
+    Runs source, target;
+  };
 
   const Program& forward_;
   ProgramBuilder& program_;
+  const VectorPlaces in_vector_;
   const Chunk total_;
   const Run own_;
   const Chunk own_target_;
   std::vector<int> arrivals_;  // [vector chunk] contributions received; -1 once the partial result has been sent
+  // Of the op at hand.
+  std::vector<Part> parts_;
+  Runs moved_;
+  std::array<Reduction, 3> reductions_;
 };
 
 /// Runs of a vector whose chunks are moved to other places, in the order of those.
@@ -203,11 +222,12 @@ Program both_halves(const Program& backward, const Program& forward, const Run& 
   const Shape shape{Collective::allreduce, from.ranks, from.chunks, 0};
   ProgramBuilder program(shape, rank);
   Reversal(backward, program, from.ranks * from.chunks, own, own.first).run(steps);
+  const VectorPlaces in_vector(forward);
   for (std::size_t i = 0; i < forward.size(); ++i) {
     const Op op = forward.op(i);
     if (op.action == Action::copy) continue;
     Runs runs;
-    for (const Run& run : op.action == Action::send ? op.source : op.target) runs.push_back(in_vector(from, rank, run));
+    for (const Run& run : op.action == Action::send ? op.source : op.target) runs.push_back(in_vector(run));
     program.step(steps + op.step);
     if (op.action == Action::send)
       program.send(runs, op.peer, op.lane);
@@ -302,13 +322,14 @@ Program bcast_from(const Program& allgather, Rank root) {
   const Rank rank = allgather.rank();
   const Shape shape{Collective::bcast, from.ranks, from.chunks, root};
   ProgramBuilder program(shape, rank);
+  const VectorPlaces in_vector(allgather);
   const Chunk first = root * from.chunks, end = first + from.chunks;
   for (std::size_t i = 0; i < allgather.size(); ++i) {
     const Op op = allgather.op(i);
     if (op.action == Action::copy) continue;
     Runs runs;
     for (const Run& run : op.action == Action::send ? op.source : op.target) {
-      const Run x = in_vector(from, rank, run);
+      const Run x = in_vector(run);
       const Chunk begin = std::max(x.first, first), stop = std::min(x.first + x.count, end);
       if (begin < stop) runs.push_back({rank == root ? Buffer::input : Buffer::output, begin - first, stop - begin});
     }

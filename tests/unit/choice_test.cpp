@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "choice/previous.h"
+#include "choice/variants.h"
 #include "colltopo/choice.h"
+#include "colltopo/error.h"
 
 namespace colltopo {
 namespace {
@@ -510,6 +512,47 @@ TEST(Choice, equal_facts_give_equal_decisions) {
       EXPECT_EQ(a.choose(request).name, b.choose(request).name);
     }
   }
+}
+
+// Programs are read when they are priced. One that throws takes its row out of the choice, on all ranks alike.
+TEST(Choice, what_cannot_be_made_has_a_refusal_and_no_price) {
+  Algorithm broken = *algorithm_named("ring");
+  broken.program = [](const Shape&, Rank, const AlgorithmOptions&) -> Program { throw Error("scratch is too small"); };
+  Variant variant = variant_of(broken, Collective::allreduce, {}, 64);
+  const Terrain terrain(on_nodes(64, 8));
+  EXPECT_EQ(variant.refusal, "");
+  EXPECT_EQ(variant.seconds(terrain, {}, 8), 0);
+  EXPECT_THAT(variant.refusal, HasSubstr("cannot be made here: scratch is too small"));
+  EXPECT_FALSE(variant.has_price());
+}
+
+TEST(Choice, radices_are_fitted_to_the_room_in_scratch) {
+  const Algorithm& row = *algorithm_named("recursive-multiplying");
+  for (const Rank ranks : {12000, 16384, 262144}) {
+    AlgorithmOptions options;
+    options.values.set("radix", 512);
+    const Shape shape{Collective::allreduce, ranks, 1, 0};
+    EXPECT_EQ(row.refusal(shape, options), "");
+    EXPECT_GT(row.program(shape, ranks - 1, options).size(), 0u) << ranks;
+  }
+  AlgorithmOptions leaders{{{"leaders", 1}, {"inter-radix", 2000}}, grouped(on_nodes(16384, 8).node_of), {}};
+  const Algorithm& two_level = *algorithm_named("two-level");
+  EXPECT_GT(two_level.program({Collective::allreduce, 16384, 1, 0}, 0, leaders).size(), 0u);
+}
+
+// 65,537 is prime: vectors that leaders halve would have a chunk for each rank and each of 8,193 nodes.
+TEST(Choice, what_has_too_many_chunks_is_refused) {
+  const Placement placement = on_nodes(65537, 8);
+  Chooser chooser(65537, placement, {}, {});
+  AlgorithmOptions halving;
+  halving.values.set("leaders", 1);
+  halving.values.set("halving", 1);
+  const Choice& forced =
+      chooser.price(*algorithm_named("two-level"), halving, {Collective::allreduce, 0, 1 << 20, true, true});
+  EXPECT_THAT(forced.excluded, HasSubstr("8193 chunks a shard on 65537 ranks: more than 67108864 in all"));
+  Request request{Collective::allreduce, 0, 1 << 20, true, true};
+  request.fallback_allowed = false;
+  EXPECT_NE(chooser.choose(request).algorithm, nullptr);
 }
 
 }  // namespace
