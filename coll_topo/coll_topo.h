@@ -121,6 +121,7 @@ typedef struct mca_coll_topo_module_t {
     int verbose;
     const unsigned *left;                        /* colltopo_left(); until the first call, zero */
     unsigned long long *passed_on;               /* colltopo_passed_on_count(); until the first call, NULL */
+    long long *until_look;                       /* colltopo_until_look(); the same */
     bool abandoned;                              /* a message of the last call was given up and may still arrive */
     size_t *counts;                              /* reduce_scatter's, one per rank; NULL until needed */
     size_t *sizes;                               /* of blocks of sizes of their own; NULL until needed */

@@ -66,6 +66,9 @@ static inline bool mca_coll_topo_was_declined(mca_coll_topo_module_t *topo, int 
         const mca_coll_topo_declined_t *call = &topo->declined[collective][i];
         if (bytes == call->bytes && element_size == call->element_size && root == call->root
             && op_properties == call->op_properties) {
+            if (OPAL_UNLIKELY(0 >= --*topo->until_look)) {
+                return false; /* all ranks ask anew */
+            }
             mca_coll_topo_count_passed_on(topo);
             return true;
         }

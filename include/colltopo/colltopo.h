@@ -211,6 +211,10 @@ int colltopo_leave(colltopo_comm* comm, int how);
  * long as the communicator. Others may read the number meanwhile, so it is written in one piece (a relaxed atomic
  * store). */
 unsigned long long* colltopo_passed_on_count(colltopo_comm* comm);
+/* Calls until the ranks look whether files have changed (the setting `watch`), those that block. A caller that
+ * remembers what was declined takes one off for an equal call, as colltopo does for all others; where that leaves none
+ * it must ask anew, on all ranks for the same call. Holds as long as the communicator. */
+long long* colltopo_until_look(colltopo_comm* comm);
 
 /* Calls that do not block: an operation is made for calls of one size, begun with the pointers of one, moved on until
  * it is over, and begun again or released. Any number may be under way.

@@ -118,6 +118,7 @@ int colltopo_leave(colltopo_comm* comm, int how) {
 }
 
 unsigned long long* colltopo_passed_on_count(colltopo_comm* comm) { return comm->comm.passed_on(); }
+long long* colltopo_until_look(colltopo_comm* comm) { return comm->comm.until_look(); }
 
 void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.turns().add(*turn); }
 void colltopo_move_turns(colltopo_comm* comm) { comm->comm.turns().move(); }

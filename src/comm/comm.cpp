@@ -109,16 +109,21 @@ Comm::Recent& Comm::place_for(Collective collective, const colltopo_call& call) 
 }
 
 bool Comm::serves(Collective collective, const colltopo_call& call) {
-  if (const Recent* const entry = recent(collective, call)) return entry->ready != nullptr;
-  const Turns::Exclusive alone(turns_);
-  guard_.forget();
-  if (decide(collective, call, Form::blocking) != nullptr) {
-    guard_.begins();
-    return true;
+  bool is_left_by_trial = false;
+  if (const Recent* const entry = recent(collective, call)) {
+    if (entry->ready != nullptr) return true;
+  } else {
+    const Turns::Exclusive alone(turns_);
+    guard_.forget();
+    if (decide(collective, call, Form::blocking) != nullptr) {
+      guard_.begins();
+      return true;
+    }
+    leaves_first_ = false;
+    is_left_by_trial = guard_.has_call();
+    guard_.leave();
   }
-  leaves_first_ = false;
-  guard_.leave();
-  return false;
+  return watch_.counts(1) && !is_left_by_trial && look_again() && serves(collective, call);
 }
 
 int Comm::run(Collective collective, const colltopo_call& call) {
@@ -127,6 +132,12 @@ int Comm::run(Collective collective, const colltopo_call& call) {
     return run_other(collective, call);
   if (entry->ready != nullptr) [[likely]]
     return run_ready(collective, call, *entry->ready);
+  return decline(collective, call);
+}
+
+// By files that have changed the same call may be served.
+int Comm::decline(Collective collective, const colltopo_call& call) {
+  if (watch_.counts(1) && look_again()) return run(collective, call);
   fallbacks_.increase();
   return COLLTOPO_DECLINED;
 }
@@ -147,8 +158,7 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
   Ready* const made = known.ready.get();
   if (known.in_trial) return run_in_trial(collective, call, made);
   if (made != nullptr) return run_ready(collective, call, *made);
-  fallbacks_.increase();
-  return COLLTOPO_DECLINED;
+  return decline(collective, call);
 }
 
 // Rounds cost their latency even where blocks have become large, or none.
@@ -193,6 +203,7 @@ void Comm::find_pairs() {
 int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* made) {
   if (made == nullptr) {
     guard_.leave();
+    watch_.counts(1);  // a later call looks: this one has been given away
     fallbacks_.increase();
     return COLLTOPO_DECLINED;
   }
@@ -205,7 +216,10 @@ int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* 
 int Comm::leave(bool in_turn) {
   std::optional<Turns::Exclusive> alone;
   if (!in_turn) alone.emplace(turns_);
-  if (!settled_) settle(true);
+  if (!settled_) {
+    settle(true);
+    if (!in_turn) watch_.counts(1);  // as on ranks that decline the call
+  }
   leaves_first_ = false;
   return selector_.declines_all() ? COLLTOPO_DECLINED : COLLTOPO_SUCCESS;
 }

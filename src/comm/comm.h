@@ -49,6 +49,7 @@ class Comm {
   int leave(bool in_turn);
   /// How many calls were left to the previous implementation: callers that remember what was declined add to it.
   unsigned long long* passed_on() noexcept { return fallbacks_.number(); }
+  long long* until_look() noexcept { return watch_.left(); }
   Rank rank() const noexcept { return rank_; }
   Rank ranks() const noexcept { return ranks_; }
   /// [rank]
@@ -119,8 +120,10 @@ class Comm {
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
   void join_blocks(const Served& plan, const colltopo_call& call, Ready& ready) const;
   std::shared_ptr<Ready> ready(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
-  void look_again();
-  void replace();
+  /// Collective. True: what decides was read anew.
+  bool look_again();
+  bool replace();
+  int decline(Collective collective, const colltopo_call& call);
   bool settle_anew(Settings& settings, Selector& selector, std::string* fault);
   void forget_plans();
   /// Never in a turn: ranks meet it on different sides of a blocking call, whose plan all of them must know then.

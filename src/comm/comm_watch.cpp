@@ -10,7 +10,7 @@
 namespace colltopo {
 
 // Only rank 0 asks the file system; it tells in the agreement that is due anyway, as all do of lanes.
-void Comm::look_again() {
+bool Comm::look_again() {
   const Turns::Exclusive alone(turns_);
   const bool changed = rank_ == 0 && watch_.is_due() && watch_.saw(selector_.stamp());
   Findings findings;
@@ -22,7 +22,10 @@ void Comm::look_again() {
   if (lanes != nullptr) turn_transport_.move_also([lanes] { lanes->move(); });
   const Agreement::Result agreed = agreement_.agree(findings);
   turn_transport_.move_also({});
-  if (!agreed.good) return watch_.end();
+  if (!agreed.good) {
+    watch_.end();
+    return false;
+  }
   watch_.continues(agreed.value(ticks));
   CommLanes::Remark remark;
   if (lanes_.decide(agreed, &remark)) {
@@ -30,11 +33,11 @@ void Comm::look_again() {
     lanes_.forget();
   }
   if (!remark.line.empty()) voice_.say(remark.level, remark.line);
-  if (agreed.largest(any_changed) == 1) replace();
+  return agreed.largest(any_changed) == 1 && replace();
 }
 
 // Some file systems show a change to some hosts later than to others. Then what was known stays until the next look.
-void Comm::replace() {
+bool Comm::replace() {
   std::string stamp = rank_ == 0 ? selector_.stamp() : "";
   Settings settings;
   Selector selector(settings, rank_, ranks_, voice_, agreement_);
@@ -44,7 +47,7 @@ void Comm::replace() {
     if (!fault.empty() && !said_unusable_)
       voice_.say(0, fmt::format("files have changed: {}; going on with what was read before", fault));
     said_unusable_ = said_unusable_ || !fault.empty();
-    return;
+    return false;
   }
   selector_.replace_by(std::move(selector));
   settings_ = std::move(settings);
@@ -55,6 +58,7 @@ void Comm::replace() {
   if (callbacks_.replaced != nullptr) callbacks_.replaced(callbacks_.context);
   voice_.say_once(1,
                   fmt::format("files have changed: topology, schedules and rules were read again on {} ranks", ranks_));
+  return true;
 }
 
 // Collective, whatever one rank cannot read.

@@ -1,9 +1,9 @@
 // When the ranks of a communicator look whether what they decided by stands on disk as they read it
 // (docs/decisions/0014-live-replacement.md).
 //
-// Ranks must look at the same call and have no clock in common. So they count: every served call is some ticks, by what
-// is equal on all ranks, and after so many they look. How many, they agree on at each look, from the time that the last
-// ones took.
+// Ranks must look at the same call and have no clock in common. So they count: every call that blocks is some ticks, by
+// what is equal on all ranks, one that is left to others is one, and after so many they look. How many, they agree on
+// at each look, from the time that the last ones took.
 #pragma once
 
 #include <algorithm>
@@ -26,11 +26,13 @@ class Watch {
   /// From now on, every `interval_s` seconds or so. `stamp`: of what was read.
   void begin(double interval_s, std::string stamp);
   void end() noexcept { left_ = k_never; }
-  /// After a served call. True: the ranks look now.
+  /// After a served call, or before one that is left to others. True: the ranks look now.
   bool counts(std::int32_t ticks) noexcept {
     left_ -= ticks;
     return left_ <= 0;
   }
+  /// Ticks until then.
+  long long* left() noexcept { return &left_; }
 
   /// Whether the interval has passed since what stands on disk was looked at; whoever is asked looks then.
   bool is_due() const noexcept;
@@ -45,12 +47,12 @@ class Watch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::int64_t k_never = std::numeric_limits<std::int64_t>::max();
+  static constexpr long long k_never = std::numeric_limits<long long>::max();
   static constexpr std::int64_t k_first_ticks = 64;
   // An agreement takes the time of a few small calls.
   static constexpr std::int32_t k_most_ticks = 1024;
 
-  std::int64_t left_ = k_never;
+  long long left_ = k_never;
   std::int64_t between_ = k_first_ticks;  // the last look and the next
   double interval_s_ = 0;
   Clock::time_point last_{}, last_on_disk_{};

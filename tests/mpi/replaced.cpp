@@ -79,10 +79,35 @@ void new_rules_are_heeded_and_what_was_declined_is_forgotten() {
   if (writes) std::remove(path.c_str());
 }
 
+// Ranks that pass calls on without asking look all the same, and after the same call.
+void new_rules_are_heeded_where_no_call_is_served() {
+  const std::string path = path_of_rank_0();
+  const bool writes = rank_in(MPI_COMM_WORLD) == 0;
+  if (writes) write_rules(path, "fallback", "fallback");
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Comm comm = with_settings(MPI_COMM_WORLD, {"rules", path, "watch", "1"});
+  const Counter left("coll_topo_fallbacks"), pairwise("coll_topo_calls_pairwise");
+  alltoall(comm, 1, MPI_INT);
+  bcast(comm, 1, MPI_INT);
+  if (writes) write_rules(path, "pairwise", "binomial");
+  for (int call = 0; call < k_most_calls && pairwise.since_made() == 0; ++call) {
+    alltoall(comm, 1, MPI_INT);
+    usleep(2000);
+  }
+  expect(pairwise.since_made() == 1, "the new rules to be heeded");
+  int passed = static_cast<int>(left.since_made()), least = 0, most = 0;
+  MPI_Allreduce(&passed, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  MPI_Allreduce(&passed, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  expect(least == most, "as many calls left on all ranks, not %d to %d", least, most);
+  MPI_Comm_free(&comm);
+  if (writes) std::remove(path.c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   mpi_test::Job job(&argc, &argv);
   new_rules_are_heeded_and_what_was_declined_is_forgotten();
+  new_rules_are_heeded_where_no_call_is_served();
   return job.verdict();
 }

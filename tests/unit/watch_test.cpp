@@ -168,6 +168,42 @@ TEST(Watch, is_off_where_the_setting_says_so) {
   EXPECT_THAT(loop.job.said, Not(Contains(HasSubstr("files have changed"))));
 }
 
+std::string rules_of_alltoall(const std::string& algorithm) {
+  return R"({"rule_file_version": 3, "collectives": {"alltoall": [{"rules": [{"msg_size_max": "inf", "alg": ")" +
+         algorithm + R"("}]}]}})";
+}
+
+// Half of the ranks ask before, as callers do that must pack.
+TEST(Watch, looks_though_every_call_is_left_to_others) {
+  const std::string path = folder_named("watch_left") + "/rules.json";
+  replace(path, rules_of_alltoall("fallback"));
+  Ranks job(4);
+  std::vector<int> served_at(4, -1);
+  job.run([&](int rank, colltopo_comm* comm) {
+    for (const auto& [name, value] : Settings{{"rules", path}, {"watch", "1"}})
+      ASSERT_EQ(colltopo_comm_set(comm, name.c_str(), value.c_str()), COLLTOPO_SUCCESS) << colltopo_last_error();
+    std::vector<std::int64_t> input(4, rank), output(4, -1);
+    colltopo_call call{};
+    call.input = input.data();
+    call.output = output.data();
+    call.count = 1;
+    call.element_size = sizeof(std::int64_t);
+    int& at = served_at[static_cast<std::size_t>(rank)];
+    for (int i = 0; i < 60'000 && at < 0; ++i) {
+      if (rank == 0 && i == 20) replace(path, rules_of_alltoall("pairwise"));
+      const bool asks = rank % 2 == 1;
+      if (asks && colltopo_serves(comm, COLLTOPO_ALLTOALL, &call) == 0) continue;
+      const int code = colltopo_alltoall(comm, &call);
+      ASSERT_TRUE(code == COLLTOPO_SUCCESS || (code == COLLTOPO_DECLINED && !asks)) << code;
+      if (code == COLLTOPO_SUCCESS) at = i;
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    EXPECT_THAT(output, testing::ElementsAre(0, 1, 2, 3));
+  });
+  EXPECT_GT(served_at[0], 20);
+  EXPECT_THAT(served_at, testing::Each(served_at[0]));
+}
+
 TEST(Watch, counts_calls_and_looks_after_so_many_as_were_agreed_on) {
   Watch watch;
   for (int i = 0; i < 10000; ++i) ASSERT_FALSE(watch.counts(Watch::ticks_of(1 << 30)));
