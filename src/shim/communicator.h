@@ -39,9 +39,9 @@ MPI_Comm shim_comm_alone(void);
  * the first call that is. */
 bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call);
 
-/* For a call that this rank leaves to the library for a reason that the others may not have: lengths that differ, which
- * is wrong by the standard. In a communicator's first call the others wait for this rank, so it agrees with them first.
- * COLLTOPO_DECLINED. */
+/* For a call that this rank leaves to the library for a reason that the others may not have: lengths that differ, or
+ * wrong arguments of a root's own, which others send to and are done. In a communicator's first call the others wait
+ * for this rank, so it agrees with them first. COLLTOPO_DECLINED. */
 int shim_decline_alone(struct shim_communicator *communicator);
 
 /* Whether calls have been served before: then colltopo may be run without asking, and decline. */

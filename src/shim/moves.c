@@ -104,6 +104,11 @@ static bool is_wrong(const struct shim_blocks *blocks)
     return blocks->count < 0 || blocks->buffer == MPI_IN_PLACE || !shim_is_usable(blocks->type);
 }
 
+static bool is_wrong_to_receive(const struct shim_blocks *blocks)
+{
+    return blocks->count < 0 || blocks->buffer == MPI_IN_PLACE || !shim_may_receive(blocks->type);
+}
+
 /* Alltoall and allgather differ in the blocks that go in. */
 static int exchange(struct move *move, MPI_Comm comm, bool one_block_in)
 {
@@ -113,7 +118,8 @@ static int exchange(struct move *move, MPI_Comm comm, bool one_block_in)
 
     int status;
 
-    if (communicator == NULL || is_wrong(&move->output) || (!in_place && is_wrong(&move->input))) {
+    if (communicator == NULL || (one_block_in ? is_wrong_to_receive(&move->output) : is_wrong(&move->output)) ||
+        (!in_place && is_wrong(&move->input))) {
         return COLLTOPO_DECLINED;
     }
     move->output.blocks = (size_t)communicator->ranks;
@@ -195,8 +201,11 @@ int shim_gather(struct shim_blocks input, struct shim_blocks output, int root, M
     output.blocks = (size_t)communicator->ranks;
     move.input = in_place ? none_like(output) : input;
     move.output = is_root ? output : none_like(input);
-    if (is_wrong(&move.input) || is_wrong(&move.output)) {
+    if (!in_place && is_wrong(&input)) {
         return COLLTOPO_DECLINED;
+    }
+    if (is_root && is_wrong_to_receive(&output)) {
+        return shim_decline_alone(communicator);
     }
     status = hand_out(communicator, &move, in_place, root);
     return status == COLLTOPO_DECLINED ? shim_mend_gather(communicator, &input, &output, root) : status;
@@ -218,7 +227,10 @@ int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, 
     output.blocks = 1;
     move.input = is_root ? input : none_like(output);
     move.output = in_place ? none_like(input) : output;
-    if (is_wrong(&move.input) || is_wrong(&move.output)) {
+    if (!is_root && output.buffer == MPI_IN_PLACE) {
+        return shim_decline_alone(communicator); /* as the root may write */
+    }
+    if ((is_root && is_wrong(&input)) || (!in_place && is_wrong_to_receive(&output))) {
         return COLLTOPO_DECLINED;
     }
     status = hand_out(communicator, &move, in_place, root);

@@ -88,8 +88,8 @@ static int run_reduction(struct shim_communicator *communicator, struct reductio
     return shim_answer(status, communicator->comm);
 }
 
-/* NULL also where the operands are wrong: `root` is -1 of a call that has none. */
-static struct shim_communicator *communicator_for(const struct shim_operands *operands, int root, MPI_Comm comm)
+/* NULL also where the operands are wrong, which others are not told. */
+static struct shim_communicator *communicator_for(const struct shim_operands *operands, MPI_Comm comm)
 {
     struct shim_communicator *communicator = shim_communicator_of(comm);
 
@@ -97,15 +97,17 @@ static struct shim_communicator *communicator_for(const struct shim_operands *op
         !shim_is_usable(operands->type)) {
         return NULL;
     }
-    if (root >= 0 && root != communicator->rank) {
-        return operands->input == MPI_IN_PLACE ? NULL : communicator; /* and has no output */
-    }
-    return operands->output == MPI_IN_PLACE ? NULL : communicator;
+    return communicator;
+}
+
+static struct shim_communicator *communicator_for_all(const struct shim_operands *operands, MPI_Comm comm)
+{
+    return operands->output == MPI_IN_PLACE ? NULL : communicator_for(operands, comm);
 }
 
 int shim_allreduce(struct shim_operands operands, long long count, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, -1, comm);
+    struct shim_communicator *communicator = communicator_for_all(&operands, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_ALLREDUCE,
                                             .receives = true,
                                             .input_count = (size_t)count,
@@ -118,7 +120,7 @@ int shim_allreduce(struct shim_operands operands, long long count, MPI_Comm comm
 
 int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, root, comm);
+    struct shim_communicator *communicator = communicator_for(&operands, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE, .input_count = (size_t)count},
                                   .operands = operands};
     colltopo_call call = {.count = (size_t)count, .root = root};
@@ -126,7 +128,13 @@ int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Co
     if (communicator == NULL || count < 0 || root < 0 || root >= communicator->ranks) {
         return COLLTOPO_DECLINED;
     }
+    if (root != communicator->rank && operands.input == MPI_IN_PLACE) {
+        return COLLTOPO_DECLINED;
+    }
     if (root == communicator->rank) {
+        if (operands.output == MPI_IN_PLACE) {
+            return shim_decline_alone(communicator);
+        }
         reduction.shell.receives = true;
         reduction.shell.output_count = (size_t)count;
     }
@@ -135,7 +143,7 @@ int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Co
 
 int shim_reduce_scatter(struct shim_operands operands, struct shim_counts counts, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, -1, comm);
+    struct shim_communicator *communicator = communicator_for_all(&operands, comm);
     struct reduction reduction = {.shell = {.collective = COLLTOPO_REDUCE_SCATTER, .receives = true},
                                   .operands = operands};
     colltopo_call call = {0};
@@ -164,7 +172,7 @@ int shim_reduce_scatter(struct shim_operands operands, struct shim_counts counts
 
 int shim_reduce_scatter_block(struct shim_operands operands, long long count, MPI_Comm comm)
 {
-    struct shim_communicator *communicator = communicator_for(&operands, -1, comm);
+    struct shim_communicator *communicator = communicator_for_all(&operands, comm);
     struct reduction reduction = {
         .shell = {.collective = COLLTOPO_REDUCE_SCATTER, .receives = true, .output_count = (size_t)count},
         .operands = operands};

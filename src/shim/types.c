@@ -232,6 +232,20 @@ struct shell_layout shim_layout_of(MPI_Datatype type)
     return predefined == NULL ? look_at(type) : predefined->layout;
 }
 
+static bool is_there(MPI_Datatype type)
+{
+    return type != shim_mpi.datatype_null && !shim_is_no_handle(type);
+}
+
+bool shim_may_receive(MPI_Datatype type)
+{
+#ifdef OPEN_MPI
+    return is_there(type);
+#else
+    return shim_is_usable(type);
+#endif
+}
+
 /* Packing of no elements tells: to a communicator of our own, whose errors are no program's. */
 bool shim_is_usable(MPI_Datatype type)
 {
@@ -239,7 +253,7 @@ bool shim_is_usable(MPI_Datatype type)
     int position = 0;
     MPI_Comm alone;
 
-    if (type == shim_mpi.datatype_null || shim_is_no_handle(type)) {
+    if (!is_there(type)) {
         return false;
     }
     if (named(type) != NULL) {

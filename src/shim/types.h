@@ -16,6 +16,9 @@ struct shell_layout shim_layout_of(MPI_Datatype type);
 
 /* Whether a call may have such a datatype: there is one, and it has been committed. */
 bool shim_is_usable(MPI_Datatype type);
+/* The same of what an allgather, gather or scatter receives, v or not: there Open MPI takes any that there is, and
+ * other ranks may have committed theirs. */
+bool shim_may_receive(MPI_Datatype type);
 
 /* One element that stands for so many bytes, also for more than an int counts. To be freed. */
 int shim_make_bytes_type(size_t bytes, MPI_Datatype *type);

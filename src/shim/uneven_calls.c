@@ -57,18 +57,19 @@ static int unpack(void *communicator, const struct shell_blocks *side, size_t bl
 }
 
 /* Whether MPI lets a block of `count` elements have such a datatype. Open MPI wants one also where there are none. */
-static bool may_have(MPI_Datatype type, long long count)
+static bool may_have(MPI_Datatype type, long long count, bool (*is_usable)(MPI_Datatype))
 {
-#ifdef OPEN_MPI
-    (void)count;
-    return shim_is_usable(type);
-#else
-    return (count == 0 && type == shim_mpi.datatype_null) || shim_is_usable(type);
+#ifndef OPEN_MPI
+    if (count == 0 && type == shim_mpi.datatype_null) {
+        return true;
+    }
 #endif
+    (void)count;
+    return is_usable(type);
 }
 
 /* Whether the arrays of a list are there, and what they say can be; the library knows what to say to others. */
-static bool is_right(const struct shim_vector *vector, size_t ranks)
+static bool is_right(const struct shim_vector *vector, size_t ranks, bool (*is_usable)(MPI_Datatype))
 {
     const size_t blocks = vector->single ? 1 : ranks;
     long long count;
@@ -80,7 +81,7 @@ static bool is_right(const struct shim_vector *vector, size_t ranks)
     }
     for (size_t i = 0; i < blocks; ++i) {
         count = count_at(vector, i);
-        if (count < 0 || ((i == 0 || vector->types != NULL) && !may_have(type_at(vector, i), count))) {
+        if (count < 0 || ((i == 0 || vector->types != NULL) && !may_have(type_at(vector, i), count, is_usable))) {
             return false;
         }
     }
@@ -159,8 +160,8 @@ int shim_allgatherv(struct shim_vector input, struct shim_vector output, MPI_Com
     size_t bytes = 0, own, element;
     int status = COLLTOPO_DECLINED;
 
-    if (communicator == NULL || !is_right(&output, (size_t)communicator->ranks) ||
-        (!in_place && !is_right(&input, (size_t)communicator->ranks))) {
+    if (communicator == NULL || !is_right(&output, (size_t)communicator->ranks, shim_may_receive) ||
+        (!in_place && !is_right(&input, 1, shim_is_usable))) {
         return COLLTOPO_DECLINED;
     }
     element = shim_layout_of(output.type).size;
@@ -188,8 +189,11 @@ int shim_gatherv(struct shim_vector input, struct shim_vector output, int root, 
     }
     is_root = root == communicator->rank;
     in_place = is_root && input.buffer == MPI_IN_PLACE;
-    if ((!in_place && !is_right(&input, 1)) || (is_root && !is_right(&output, (size_t)communicator->ranks))) {
+    if (!in_place && !is_right(&input, 1, shim_is_usable)) {
         return COLLTOPO_DECLINED;
+    }
+    if (is_root && !is_right(&output, (size_t)communicator->ranks, shim_may_receive)) {
+        return shim_decline_alone(communicator);
     }
     status =
         run_uneven(communicator, COLLTOPO_GATHERV, in_place ? NULL : &input, is_root ? &output : NULL, in_place, root);
@@ -207,7 +211,11 @@ int shim_scatterv(struct shim_vector input, struct shim_vector output, int root,
     }
     is_root = root == communicator->rank;
     in_place = is_root && output.buffer == MPI_IN_PLACE;
-    if ((!in_place && !is_right(&output, 1)) || (is_root && !is_right(&input, (size_t)communicator->ranks))) {
+    if (!is_root && output.buffer == MPI_IN_PLACE) {
+        return shim_decline_alone(communicator); /* as the root may write */
+    }
+    if ((!in_place && !is_right(&output, 1, shim_may_receive)) ||
+        (is_root && !is_right(&input, (size_t)communicator->ranks, shim_is_usable))) {
         return COLLTOPO_DECLINED;
     }
     status =
@@ -222,8 +230,8 @@ int shim_exchange(int collective, struct shim_vector input, struct shim_vector o
 
     if (communicator == NULL ||
         (collective == COLLTOPO_ALLTOALLW && (output.types == NULL || (!in_place && input.types == NULL))) ||
-        !is_right(&output, (size_t)communicator->ranks) ||
-        (!in_place && !is_right(&input, (size_t)communicator->ranks))) {
+        !is_right(&output, (size_t)communicator->ranks, shim_is_usable) ||
+        (!in_place && !is_right(&input, (size_t)communicator->ranks, shim_is_usable))) {
         return COLLTOPO_DECLINED;
     }
     return run_uneven(communicator, collective, in_place ? NULL : &input, &output, in_place, 0);

@@ -169,8 +169,7 @@ contains
     end if
     sa = 4_MPI_ADDRESS_KIND * stride * sd
     ra = sa
-    ! Open MPI's binding reads one for each rank, whoever the neighbours are.
-    allocate (st(max(size(to), ranks)), rt(max(size(from), ranks)))
+    allocate (st(size(to)), rt(size(from)))
     st = element
     rt = element
   end subroutine
