@@ -156,6 +156,11 @@ typedef struct mca_coll_topo_component_t {
 } mca_coll_topo_component_t;
 extern mca_coll_topo_component_t mca_coll_topo_component;
 
+/* Modules for when there is no memory: a rank that has none for a communicator would run other functions than others.
+ */
+void mca_coll_topo_fill_spares(void);
+void mca_coll_topo_drop_spares(void);
+
 mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int *priority);
 
 /* Makes module->collectives, at the first call; local. */
@@ -168,6 +173,14 @@ int mca_coll_topo_decline_alone(mca_coll_topo_module_t *module);
 
 /* Nothing is known to be declined. */
 void mca_coll_topo_forget_declined(mca_coll_topo_module_t *module);
+
+/* Publishes what this process has of the component; false: it could not, and must not serve. Then what was published as
+ * its priority, negative if nothing was. */
+bool mca_coll_topo_publish(void);
+int mca_coll_topo_priority(void);
+void mca_coll_topo_forget_peers(void);
+/* For colltopo: what another rank's process has published. */
+int mca_coll_topo_peer(void *module, int rank, colltopo_peer *peer);
 
 /* Adds to an include list of coll components (`--mca coll topo`) those that this one stands on. */
 int mca_coll_topo_complete_selection(void);
@@ -186,6 +199,7 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
 /* Notes for MPI_T which components the module has before it. */
 void mca_coll_topo_note_previous(mca_coll_topo_module_t *module);
 int mca_coll_topo_locality(void *context, int level, int *group_of);
+const char *mca_coll_topo_host_of(const mca_coll_topo_module_t *module, int rank); /* "": not known */
 int mca_coll_topo_host_names(void *context, size_t size, char *names);
 void mca_coll_topo_forget_hosts(void);
 

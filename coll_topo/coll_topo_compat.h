@@ -120,6 +120,17 @@ MCA_COLL_TOPO_NEIGHBOR_TYPES(alltoallv);
 #    define MCA_COLL_TOPO_CUDA 0
 #endif
 
+/* What processes tell each other while Open MPI starts. */
+#if defined(__has_include) && __has_include("opal/mca/pmix/pmix-internal.h")
+#    include "opal/mca/pmix/pmix-internal.h"
+#    define MCA_COLL_TOPO_MODEX_SCOPE PMIX_GLOBAL
+#    define MCA_COLL_TOPO_MODEX_STRING PMIX_STRING
+#else
+#    include "opal/mca/pmix/pmix.h"
+#    define MCA_COLL_TOPO_MODEX_SCOPE OPAL_PMIX_GLOBAL
+#    define MCA_COLL_TOPO_MODEX_STRING OPAL_STRING
+#endif
+
 /* Info keys and values are counted strings since 5.0. */
 #if defined(__has_include) && __has_include("opal/class/opal_cstring.h")
 #    include "opal/class/opal_cstring.h"

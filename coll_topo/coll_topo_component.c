@@ -103,6 +103,10 @@ static int mca_coll_topo_open(void)
 {
     OBJ_CONSTRUCT(&mca_coll_topo_component.lock, opal_mutex_t);
     mca_coll_topo_find_device();
+    if (!mca_coll_topo_publish()) {
+        opal_output(0, "coll/topo: Open MPI's run time does not take what other processes must know; not used");
+    }
+    mca_coll_topo_fill_spares();
     return mca_coll_topo_open_requests();
 }
 
@@ -112,6 +116,8 @@ static int mca_coll_topo_close(void)
         free(mca_coll_topo_warnings[--mca_coll_topo_warnings_count]);
     }
     mca_coll_topo_forget_hosts();
+    mca_coll_topo_forget_peers();
+    mca_coll_topo_drop_spares();
     mca_coll_topo_close_requests();
     OBJ_DESTRUCT(&mca_coll_topo_component.lock);
     return OMPI_SUCCESS;

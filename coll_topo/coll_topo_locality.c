@@ -139,7 +139,7 @@ static const char *mca_coll_topo_host_of_name(opal_process_name_t name)
 }
 
 /* Equal on all ranks, whoever of them has met whom: the run time's name for the host either way. */
-static const char *mca_coll_topo_host_of(const mca_coll_topo_module_t *module, int rank)
+const char *mca_coll_topo_host_of(const mca_coll_topo_module_t *module, int rank)
 {
     const ompi_group_t *const group = module->comm->c_remote_group;
     ompi_proc_t *const proc = OMPI_GROUP_IS_DENSE(group) ? group->grp_proc_pointers[rank] : NULL;

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opal/util/argv.h"
-
 static int mca_coll_topo_enable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
 static int mca_coll_topo_disable(mca_coll_base_module_t *base, ompi_communicator_t *comm);
 
@@ -60,31 +58,69 @@ OBJ_CLASS_INSTANCE(mca_coll_topo_module_t, mca_coll_base_module_t, mca_coll_topo
 static bool mca_coll_topo_others_are_preferred(ompi_communicator_t *comm)
 {
     char wanted[OPAL_MAX_INFO_VAL + 1];
-    char **names;
     bool listed = false;
 
     if (!mca_coll_topo_info_value(comm, "ompi_comm_coll_preference", wanted, sizeof(wanted))) {
         return false;
     }
-    names = opal_argv_split(wanted, ',');
-    for (int i = 0; NULL != names && NULL != names[i]; ++i) {
-        listed = listed || 0 == strcmp("topo", names[i]);
+    for (const char *name = wanted; NULL != name; name = strchr(name, ',')) {
+        name += ',' == *name ? 1 : 0;
+        listed = listed || (strlen("topo") == strcspn(name, ",") && 0 == strncmp("topo", name, strlen("topo")));
     }
-    opal_argv_free(names);
     return !listed;
+}
+
+enum { MCA_COLL_TOPO_SPARES = 2 };
+static mca_coll_topo_module_t *mca_coll_topo_spares[MCA_COLL_TOPO_SPARES];
+
+void mca_coll_topo_fill_spares(void)
+{
+    for (int i = 0; i < MCA_COLL_TOPO_SPARES; ++i) {
+        if (NULL == mca_coll_topo_spares[i]) {
+            mca_coll_topo_spares[i] = OBJ_NEW(mca_coll_topo_module_t);
+        }
+    }
+}
+
+void mca_coll_topo_drop_spares(void)
+{
+    for (int i = 0; i < MCA_COLL_TOPO_SPARES; ++i) {
+        if (NULL != mca_coll_topo_spares[i]) {
+            OBJ_RELEASE(mca_coll_topo_spares[i]);
+            mca_coll_topo_spares[i] = NULL;
+        }
+    }
+}
+
+static mca_coll_topo_module_t *mca_coll_topo_new_module(void)
+{
+    mca_coll_topo_module_t *module = OBJ_NEW(mca_coll_topo_module_t);
+
+    OPAL_THREAD_LOCK(&mca_coll_topo_component.lock);
+    if (OPAL_LIKELY(NULL != module)) {
+        mca_coll_topo_fill_spares();
+    }
+    for (int i = 0; NULL == module && i < MCA_COLL_TOPO_SPARES; ++i) {
+        module = mca_coll_topo_spares[i];
+        mca_coll_topo_spares[i] = NULL;
+    }
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_component.lock);
+    return module;
 }
 
 mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int *priority)
 {
     mca_coll_topo_module_t *module;
 
-    *priority = mca_coll_topo_component.priority;
+    *priority = mca_coll_topo_priority();
     if (*priority < 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2
         || mca_coll_topo_others_are_preferred(comm)) {
         return NULL;
     }
-    module = OBJ_NEW(mca_coll_topo_module_t);
+    module = mca_coll_topo_new_module();
     if (NULL == module) {
+        mca_coll_topo_warn(
+            "no memory for a communicator; this process leaves it to Open MPI's own, and the others wait");
         return NULL;
     }
     module->super.coll_module_enable = mca_coll_topo_enable;

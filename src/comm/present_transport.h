@@ -1,5 +1,5 @@
-// Messages of an agreement among those ranks that take part: a rank of the communicator may have no colltopo, or another
-// one, and takes what it is sent for its own program's data.
+// Messages of an agreement among those ranks that take part: a rank of the communicator may have no colltopo, or
+// another one, and takes what it is sent for its own program's data.
 //
 // Nothing is sent to such a rank. What would come from it is written here instead, and says that it is missing: the
 // smallest of all values in an agreement's first place. In an all-reduce each rank's result hangs on each rank's

@@ -83,6 +83,29 @@ struct Neighbors {
   std::vector<int> from, to;
 };
 
+/// Each rank has edges to the next one and the one behind that, or a grid that is closed in itself.
+struct Graph {
+  MPI_Comm comm = MPI_COMM_NULL;
+  Neighbors neighbors;
+
+  Graph(MPI_Comm world, bool is_grid) {
+    const int rank = rank_in(world), ranks = ranks_of(world);
+    const auto at = [&](int other) { return (rank + other + 2 * ranks) % ranks; };
+    if (is_grid) {
+      const int closed = 1;
+      MPI_Cart_create(world, 1, &ranks, &closed, 0, &comm);
+      neighbors = {{at(-1), at(1)}, {at(-1), at(1)}};
+      return;
+    }
+    neighbors = {{at(-1), at(-2)}, {at(1), at(2)}};
+    MPI_Dist_graph_create_adjacent(world, 2, neighbors.from.data(), MPI_UNWEIGHTED, 2, neighbors.to.data(),
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &comm);
+  }
+  ~Graph() { MPI_Comm_free(&comm); }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+};
+
 class AnyCall {
  public:
   struct Form {

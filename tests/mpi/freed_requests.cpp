@@ -62,23 +62,24 @@ void freed_under_way(const Make& make, bool is_persistent, int warm) {
 }
 
 void on_communicator(MPI_Comm world, const std::vector<std::string>& settings, const std::string& name, int warm) {
-  const auto fresh = [&] { return with_settings(world, settings); };
+  const Graph graph(world, false);
+  const auto fresh = [&](bool has_graph) { return with_settings(has_graph ? graph.comm : world, settings); };
   for (const Kind kind : k_kinds) {
     for (const bool is_persistent : {false, true}) {
-      MPI_Comm comm = fresh();
+      MPI_Comm comm = fresh(false);
       int salt = 0;
       freed_under_way([&] { return std::make_shared<One>(comm, kind, 4, 1, false, ++salt); }, is_persistent, warm);
       MPI_Comm_free(&comm);
     }
   }
-  for (int call = 0; call < k_any && !is_among_neighbors(static_cast<Any>(call)); ++call) {
+  for (int call = 0; call < k_any; ++call) {
     for (const bool is_persistent : {false, true}) {
-      MPI_Comm comm = fresh();
+      MPI_Comm comm = fresh(is_among_neighbors(static_cast<Any>(call)));
       int round = 0;
       freed_under_way(
           [&] {
             const AnyCall::Form form{static_cast<Any>(call), is_persistent, round % 2 == 1, round % 3 == 1};
-            auto made = std::make_shared<AnyCall>(comm, form, Neighbors{}, name);
+            auto made = std::make_shared<AnyCall>(comm, form, graph.neighbors, name);
             made->fill(++round);
             return made;
           },
@@ -101,11 +102,11 @@ void expect_all_have_ended() {
 int main(int argc, char** argv) {
   Job job(&argc, &argv);
   const std::vector<std::string> forced = {
-      "alltoall_algorithm",  "tra",      "allgather_algorithm", "ring",     "allreduce_algorithm",      "ring",
-      "bcast_algorithm",     "binomial", "reduce_algorithm",    "binomial", "reduce_scatter_algorithm", "ring",
-      "gather_algorithm",    "binomial", "scatter_algorithm",   "binomial", "allgatherv_algorithm",     "ring",
-      "alltoallv_algorithm", "linear",   "alltoallw_algorithm", "linear",   "gatherv_algorithm",        "linear",
-      "scatterv_algorithm",  "linear"};
+      "alltoall_algorithm",     "tra",      "allgather_algorithm", "ring",     "allreduce_algorithm",      "ring",
+      "bcast_algorithm",        "binomial", "reduce_algorithm",    "binomial", "reduce_scatter_algorithm", "ring",
+      "gather_algorithm",       "binomial", "scatter_algorithm",   "binomial", "allgatherv_algorithm",     "ring",
+      "alltoallv_algorithm",    "linear",   "alltoallw_algorithm", "linear",   "gatherv_algorithm",        "linear",
+      "neighborhood_algorithm", "linear",   "scatterv_algorithm",  "linear"};
   const Counter served("coll_topo_operations"), left("coll_topo_fallbacks");
   on_communicator(MPI_COMM_WORLD, forced, "forced", 3);
   on_communicator(MPI_COMM_WORLD, forced, "forced, first", 0);

@@ -169,7 +169,8 @@ contains
     end if
     sa = 4_MPI_ADDRESS_KIND * stride * sd
     ra = sa
-    allocate (st(size(to)), rt(size(from)))
+    ! Open MPI's binding reads one for each rank, whoever the neighbours are.
+    allocate (st(max(size(to), ranks)), rt(max(size(from), ranks)))
     st = element
     rt = element
   end subroutine

@@ -1,5 +1,6 @@
-// lengths CALL FORM ODD: the program's first collective, in which rank ODD counts less than the others send it or expect of
-// it. FORM: blocking, or not ("waits"). Wrong by the standard: without coll/topo such a program ends, with an error or not.
+// lengths CALL FORM ODD: the program's first collective, in which rank ODD counts less than the others send it or
+// expect of it. FORM: blocking, or not ("waits"). Wrong by the standard: without coll/topo such a program ends, with an
+// error or not.
 #include <mpi.h>
 
 #include <cstdlib>

@@ -95,8 +95,8 @@ TEST(DecisionFile, of_which_a_decision_stands_twice_has_the_new_one_in_both_plac
   const std::string path = folder_named("decisions_twice") + "/decisions.txt";
   std::ofstream(path) << "colltopo-decisions 1\ncommunicator 4 ranks\nbcast 8 16 0 - binomial\n"
                          "communicator 8 ranks\ncommunicator 4 ranks\nbcast 8 16 0 - linear\n";
-  DecisionFile::add(path, "4 ranks", decisions({"bcast 8 16 0 - ring"}));
-  EXPECT_EQ(DecisionFile::read(path).find("4 ranks")->all().front().winner, "ring");
+  DecisionFile::add(path, "4 ranks", decisions({"bcast 8 16 0 - chain"}));
+  EXPECT_EQ(DecisionFile::read(path).find("4 ranks")->all().front().winner, "chain");
 }
 
 TEST(DecisionFile, is_made_where_there_is_none) {

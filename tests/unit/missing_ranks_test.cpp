@@ -1,5 +1,5 @@
-// Ranks that do not have colltopo, or another one: whoever has it learns that in the first agreement, sends them nothing
-// and waits for none of them, and one rank says so.
+// Ranks that do not have colltopo, or another one: whoever has it learns that in the first agreement, sends them
+// nothing and waits for none of them, and one rank says so.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
