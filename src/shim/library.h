@@ -48,6 +48,7 @@
     X(Test)                   \
     X(Type_commit)            \
     X(Type_contiguous)        \
+    X(Type_create_resized)    \
     X(Type_create_struct)     \
     X(Type_free)              \
     X(Type_get_contents)      \

@@ -32,6 +32,41 @@ static int convert_piece(struct shim_communicator *communicator, enum shim_direc
     return status;
 }
 
+/* The datatype as seen from `base` instead of MPI_BOTTOM. */
+static int make_type_from(const char *base, MPI_Datatype type, MPI_Datatype *seen)
+{
+    const int one = 1;
+    const MPI_Aint back = -(MPI_Aint)base;
+    MPI_Count lower = 0, extent = 0;
+    MPI_Datatype shifted;
+    int status = shim_mpi.Type_get_extent_x(type, &lower, &extent);
+
+    if (status == MPI_SUCCESS) {
+        status = shim_mpi.Type_create_struct(1, &one, &back, &type, &shifted);
+    }
+    if (status != MPI_SUCCESS) {
+        return status;
+    }
+    /* A struct's extent may be rounded up. */
+    status = shim_mpi.Type_create_resized(shifted, (MPI_Aint)lower + back, (MPI_Aint)extent, seen);
+    shim_mpi.Type_free(&shifted);
+    return status == MPI_SUCCESS ? shim_mpi.Type_commit(seen) : status;
+}
+
+/* MPICH's MPI_Pack and MPI_Unpack refuse MPI_BOTTOM. */
+static int convert_from_bottom(struct shim_communicator *communicator, enum shim_direction direction, size_t count,
+                               MPI_Datatype type, char *packed)
+{
+    MPI_Datatype seen;
+    int status = make_type_from(packed, type, &seen);
+
+    if (status == MPI_SUCCESS) {
+        status = shim_convert_block(communicator, direction, packed, count, seen, packed);
+        shim_mpi.Type_free(&seen);
+    }
+    return status;
+}
+
 int shim_convert_block(struct shim_communicator *communicator, enum shim_direction direction, char *block, size_t count,
                        MPI_Datatype type, char *packed)
 {
@@ -39,6 +74,9 @@ int shim_convert_block(struct shim_communicator *communicator, enum shim_directi
     const size_t fit = INT_MAX / layout.size, most = fit > 0 ? fit : 1; /* elements of a piece */
     int status = MPI_SUCCESS;
 
+    if (block == NULL && count > 0) {
+        return convert_from_bottom(communicator, direction, count, type, packed);
+    }
     while (count > 0 && status == MPI_SUCCESS) {
         const size_t now = count < most ? count : most;
         status = convert_piece(communicator, direction, block, (int)now, type, packed, now * layout.size);
