@@ -44,6 +44,8 @@ static mca_coll_topo_request_t *mca_coll_topo_new_request(mca_coll_topo_module_t
     request->super.super.req_mpi_object.comm = topo->comm;
     request->super.super.req_status.MPI_ERROR = MPI_SUCCESS;
     request->super.super.req_f_to_c_index = MPI_UNDEFINED;
+    MCA_COLL_TOPO_NOTED_TYPES(&request->super).stypes = NULL; /* noted by a thread after another had seen the end */
+    MCA_COLL_TOPO_NOTED_TYPES(&request->super).rtypes = NULL;
     request->topo = topo;
     request->comm = topo->comm;
     request->kind = kind;
