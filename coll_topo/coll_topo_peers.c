@@ -134,13 +134,13 @@ static char *mca_coll_topo_ask_for(opal_process_name_t name)
 {
     const bool is_exchanged =
         opal_pmix_collect_all_data && !opal_pmix_base_async_modex && name.jobid == OMPI_PROC_MY_NAME->jobid;
-    char *text = NULL;
+    char *text = NULL, **const to = &text; /* of which 5.0 asks whether it is NULL */
     int rc;
 
-    OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, mca_coll_topo_key, &name, &text, MCA_COLL_TOPO_MODEX_STRING);
+    OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, mca_coll_topo_key, &name, to, MCA_COLL_TOPO_MODEX_STRING);
     if (OPAL_SUCCESS != rc && !is_exchanged) {
         text = NULL;
-        OPAL_MODEX_RECV_VALUE(rc, mca_coll_topo_key, &name, &text, MCA_COLL_TOPO_MODEX_STRING);
+        OPAL_MODEX_RECV_VALUE(rc, mca_coll_topo_key, &name, to, MCA_COLL_TOPO_MODEX_STRING);
     }
     return OPAL_SUCCESS == rc ? text : NULL;
 }
