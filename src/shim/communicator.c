@@ -7,9 +7,11 @@
 #include "communicator.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "library.h"
 #include "types.h"
@@ -242,9 +244,51 @@ struct shim_communicator *shim_communicator_of(MPI_Comm comm)
     return communicator == NULL || communicator->collectives == NULL || communicator->broken ? NULL : communicator;
 }
 
+/* Seconds until somebody says that a rank is waited for; 0: nobody ever does. */
+static double patience_s(void)
+{
+    const char *const given = getenv("COLLTOPO_PATIENCE_S");
+
+    return given == NULL ? 30 : strtod(given, NULL);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* All ranks come here before any of them makes a communicator. Where one does not have the shim, the others wait:
+ * making one takes messages that the library on that rank could take for those of a collective of the program's. Rank 0
+ * says so, and rank 1 later, in case it is rank 0. */
+static int wait_for_all(const struct shim_communicator *communicator)
+{
+    const double patience = patience_s() * (1 + communicator->rank), begin = now_s();
+    bool says = patience > 0 && communicator->rank < 2;
+    MPI_Request barrier;
+    int complete = 0, status = shim_mpi.Ibarrier(communicator->comm, &barrier);
+
+    while (status == MPI_SUCCESS && !complete) {
+        status = shim_mpi.Test(&barrier, &complete, MPI_STATUS_IGNORE);
+        if (!complete && says && now_s() - begin > patience) {
+            shim_say(0,
+                     "ranks of a communicator are waited for in its first collective; if this lasts, one of them was "
+                     "started without the shim, which all must have");
+            says = false;
+        }
+        if (!complete) {
+            sched_yield();
+        }
+    }
+    return status;
+}
+
 static void make_private(struct shim_communicator *communicator)
 {
-    if (create_private(communicator->comm, &communicator->messages) != MPI_SUCCESS) {
+    if (wait_for_all(communicator) != MPI_SUCCESS ||
+        create_private(communicator->comm, &communicator->messages) != MPI_SUCCESS) {
         communicator->broken = true;
         if (communicator->rank == 0) {
             shim_say(0, "no private communicator could be made; passing calls on this communicator through");

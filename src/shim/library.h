@@ -34,6 +34,7 @@
     X(Gather)                 \
     X(Gatherv)                \
     X(Group_free)             \
+    X(Ibarrier)               \
     X(Initialized)            \
     X(Iprobe)                 \
     X(Irecv)                  \

@@ -1,5 +1,5 @@
-// One rank has no memory for its part of a communicator: it would run other functions than the others, and they would wait
-// for it. Every malloc that the component asks for fails on the last rank while communicators are made.
+// One rank has no memory for its part of a communicator: it would run other functions than the others, and they would
+// wait for it. Every malloc that the component asks for fails on the last rank while communicators are made.
 #include <dlfcn.h>
 #include <mpi.h>
 
