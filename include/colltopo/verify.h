@@ -35,6 +35,9 @@ struct Verdict {
   bool valid() const { return violations.empty(); }
 };
 
+/// Raised whenever verify() or verify_symmetric() finds something else of some schedule: proofs are remembered by it.
+inline constexpr int k_verifier_version = 1;
+
 /// What of a verdict goes with the schedule, which must be valid.
 Proof proof_of(const Verdict& verdict);
 

@@ -178,6 +178,13 @@ int Agreement::gather(std::span<const std::byte> own, std::span<std::byte> all) 
                      {own.data(), all.data()});
 }
 
+// In few rounds, so that many ranks need few messages.
+int Agreement::exchange(std::span<long long> numbers) const {
+  const std::vector<long long> own(numbers.begin(), numbers.end());
+  return run_at_once(*bound_of("tra", {Collective::alltoall, ranks_, 1, 0}, rank_, 1, sizeof(long long)), transport_,
+                     {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(numbers.data())});
+}
+
 std::optional<std::vector<std::vector<int>>> Agreement::gather_lists(std::span<const int> own, std::size_t most) const {
   std::vector<int> lengths(static_cast<std::size_t>(ranks_));
   lengths[static_cast<std::size_t>(rank_)] = static_cast<int>(own.size());

@@ -87,7 +87,9 @@ class Agreement {
   int gather(std::span<int> values) const;
   /// The same of blocks of bytes, equally long on all ranks, into one for each rank.
   int gather(std::span<const std::byte> own, std::span<std::byte> all) const;
-  /// The same of lists of any lengths; nothing where messages fail, or where lists have more than `most` numbers.
+  /// [rank] a number for each rank becomes that rank's number for this one; 0 or an error code.
+  int exchange(std::span<long long> numbers) const;
+  /// gather() of lists of any lengths; nothing where messages fail, or where lists have more than `most` numbers.
   std::optional<std::vector<std::vector<int>>> gather_lists(std::span<const int> own, std::size_t most) const;
   /// agree() on a fault alone.
   bool all_good(std::string* fault) const;

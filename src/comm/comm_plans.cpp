@@ -87,7 +87,8 @@ Comm::Served& Comm::served(Collective collective, const colltopo_call& call, con
   made.in_place = in_place;
   made.copies_input = in_place && !in_place_safe;
   made.on_lanes = settings_.own_lanes && on_lanes(collective, call, decision, made.plan->program(), form);
-  made.independent = decision.file != nullptr ? decision.file->proof.independent : made.plan->is_independent();
+  const bool filed = decision.file != nullptr && !decision.file->made;
+  made.independent = filed ? decision.file->proof.independent : made.plan->is_independent();
   made.row = row_of(decision.algorithm);
   made.used = ++clock_;
   return all.insert_or_assign(key, std::move(made)).first->second;

@@ -10,6 +10,7 @@
 #include "colltopo/derive.h"
 #include "colltopo/error.h"
 #include "colltopo/text.h"
+#include "comm/file_proofs.h"
 
 namespace colltopo {
 
@@ -84,6 +85,29 @@ struct AgreedPattern {
   std::size_t unevenness, in_order, messages, chunks, sizes;
 };
 
+void take(const FileProof& known, const std::optional<Proof>& claimed, LoadedProgram& loaded) {
+  const bool is_claim = known.ground == Ground::claim || known.ground == Ground::pairs;
+  loaded.made = known.ground == Ground::made;
+  loaded.proved = !is_claim || claimed.has_value();
+  loaded.proof = is_claim ? claimed.value_or(Proof{}) : known.proof;
+}
+
+/// Collective. Each rank compares what others send to it with what it receives.
+bool pairs_agree(const Program& program, Rank rank, const std::string& path, const Agreement& agreement,
+                 std::string* fault) {
+  const std::vector<long long> expected = messages_of(program, Action::recv);
+  std::vector<long long> sent = messages_of(program, Action::send);
+  if (agreement.exchange(sent) != 0)
+    *fault = fmt::format("rank {} cannot agree with the others: a message failed", rank);
+  for (std::size_t peer = 0; peer < sent.size() && fault->empty(); ++peer)
+    if (sent[peer] != expected[peer])
+      *fault = fmt::format(
+          "{}: what rank {} receives from {} is not what that sends, by number, step, lane or length "
+          "of messages; it does not run",
+          path, rank, peer);
+  return agreement.all_good(fault);
+}
+
 }  // namespace
 
 std::shared_ptr<const LoadedProgram> ScheduleFiles::load(const std::string& path, const Wanted& wanted,
@@ -101,29 +125,38 @@ std::shared_ptr<const LoadedProgram> ScheduleFiles::load(const std::string& path
   Findings findings;
   long long checksum = 0;
   Step steps = 0;
+  FileProof known;
+  std::optional<Proof> claimed;
+  bool said = false;
   try {
     ScheduleFile file(path);
     const ScheduleHeader& header = file.header();
     checksum = header.checksum;
     steps = header.steps;
-    loaded->proved = header.proof.has_value();
-    loaded->proof = header.proof.value_or(Proof{});
+    claimed = header.proof;
     if (std::string why = misfit(path, header, wanted); !why.empty()) {
       findings.fault(std::move(why));
     } else {
       loaded->program = section_of(file, path, wanted);
       loaded->pattern = step_pattern(*loaded->program, steps);
+      if (wanted.prove && wanted.rank == 0) known = prove_file(path, header, *loaded->program, &said);
+      if (!known.fault.empty()) findings.fault(known.fault);
     }
   } catch (const std::exception& error) {
     findings.fault(error.what());
   }
   findings.same("different files under ", checksum, path);
   const AgreedPattern pattern(findings, loaded->pattern);
+  const std::size_t knows = findings.largest(number_of(known));  // 0 on all ranks but one
   Agreement::Result agreed = agreement.agree(findings);
   if (!agreed.good) {
-    *fault = std::move(agreed.fault);
+    if (!said || known.fault.empty()) *fault = std::move(agreed.fault);
     return nullptr;
   }
+  known = file_proof_from(agreed.largest(knows));
+  take(known, claimed, *loaded);
+  if (known.ground == Ground::pairs && !pairs_agree(*loaded->program, wanted.rank, path, agreement, fault))
+    return nullptr;
   loaded->pattern = pattern.of_all(steps, agreed);
   loaded->path = path;
   loaded->by_host = by_host;

@@ -37,7 +37,7 @@ std::string unfit_for(const LoadedProgram& file, const Request& request) {
   if (const Sizes sizes = row(request.collective).sizes; file.pattern.sizes < sizes)
     return sizes == Sizes::of_ranks ? "keeps shards in scratch, which has no room for those of any size"
                                     : "passes shards on, whose sizes only their two ends know";
-  // What a reduction may serve depends on all programs, and nobody proves them in a job.
+  // What a reduction may serve depends on all programs.
   if (reduces(request.collective) && !file.proved)
     return "has no proof, which a reduction needs: colltopo convert FILE --to text -o FILE makes it";
   return unfit_for(Properties{file.proof.in_place, file.proof.keeps_rank_order, file.proof.same_on_all_ranks}, request);
@@ -173,10 +173,11 @@ std::optional<Decision> Selector::decided_by_algorithm(const Forced& choice, con
 
 Decision Selector::decided_by_file(const std::string& path, const std::string& source, const Request& request) {
   std::string fault;
-  Decision decision{nullptr,
-                    files_.load(path, {scheduled(request.collective), rank_, ranks_, {}}, agreement_, &fault),
-                    {},
-                    "file:" + path};
+  Decision decision{
+      nullptr,
+      files_.load(path, {scheduled(request.collective), rank_, ranks_, {}, settings_.prove}, agreement_, &fault),
+      {},
+      "file:" + path};
   if (decision.file == nullptr) {
     if (!fault.empty())
       voice_.say(0, fmt::format("{}: {}; using {}", name(request.collective), fault, voice_.previous()));
@@ -205,10 +206,9 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
   const bool stepped = decision.file == nullptr ? decision.algorithm->paced_by_steps : false;
   const bool may_step = decision.file == nullptr || decision.file->proof.stepped;
   if (stepped || (settings_.pace == Pace::steps && may_step)) manner.pace = Pace::steps;
-  if (decision.file != nullptr) {
-    manner.window = window_for(decision.file->pattern, decision.file->proof.independent, manner.window);
-    if (!decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
-  }
+  const bool filed = decision.file != nullptr && !decision.file->made;
+  if (filed) manner.window = window_for(decision.file->pattern, decision.file->proof.independent, manner.window);
+  if (decision.file != nullptr && !decision.file->pattern.in_order) manner.order = SegmentOrder::op_by_op;
   const Rule* const rule = matching_rule(request);
   const std::optional<std::size_t> segment =
       rule != nullptr && rule->segment_bytes > 0 ? rule->segment_bytes : settings_.segment_bytes;

@@ -33,7 +33,8 @@ std::optional<Decision> Selector::decided_by_folder(const std::string& choice, c
 std::optional<Decision> Selector::decided_by_folders_file(const std::string& path, const Request& request) {
   const Collective collective = scheduled(request.collective);
   std::string fault;
-  const auto loaded = files_.load(path, {collective, rank_, ranks_, filed_.places().rank_at}, agreement_, &fault);
+  const auto loaded =
+      files_.load(path, {collective, rank_, ranks_, filed_.places().rank_at, settings_.prove}, agreement_, &fault);
   if (loaded == nullptr) {
     if (!fault.empty()) voice_.say(0, fmt::format("{}: {}; the model decides", name(request.collective), fault));
     filed_.forget(collective, "file:" + path);

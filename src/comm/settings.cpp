@@ -157,6 +157,13 @@ std::vector<Row> own_rows() {
        [](Settings& s, std::string_view, std::string_view v) { s.schedules = v; }},
       {{"schedules_from_bytes", "1K", "smaller shards (vectors) are left to the model, whatever schedules there are"},
        [](Settings& s, std::string_view n, std::string_view v) { s.schedules_from_bytes = byte_count(n, v); }},
+      {{"prove", "on",
+        "on: a schedule file is proved by rank 0 before anything of it runs, once, and the user's cache remembers it; "
+        "off: what its proof line says is believed"},
+       [](Settings& s, std::string_view n, std::string_view v) {
+         if (v != "on" && v != "off") throw Error(fmt::format("{} is '{}'; must be on or off", n, v));
+         s.prove = v == "on";
+       }},
       {{"aggregate_bytes", "auto",
         "alltoallv, alltoallw and neighborhood by rows that pass blocks on: larger blocks go straight to their owners; "
         "auto: by the model"},

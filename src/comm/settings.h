@@ -35,6 +35,7 @@ struct Settings {
   std::vector<std::string> hosts;  // names of the topology's hosts, in its order; empty: those that it has
   std::string schedules;           // folders of schedule files, "a:b"
   std::size_t schedules_from_bytes = 1024;
+  bool prove = true;                           // schedule files, before anything of them runs
   std::optional<std::size_t> aggregate_bytes;  // nothing: by the model
   int replan = 0;                              // calls of alltoallv and its like between plans; 0: none
   bool plan = false;                           // persistent ones are planned for their own traffic
