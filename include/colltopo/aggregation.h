@@ -110,6 +110,12 @@ class Aggregation {
     Transport::Request request;
   };
 
+  /// Ops that may start, as they come; each comes once.
+  struct Ready {
+    std::vector<std::uint32_t> ops;
+    std::size_t next = 0;
+  };
+
   /// Stages of one direction that have memory.
   struct Open {
     std::size_t first = 0, next = 0;  // stages
@@ -131,6 +137,8 @@ class Aggregation {
   void started(std::uint32_t op) noexcept;
   void completed(std::uint32_t op) noexcept;
   void became_ready(std::uint32_t op) noexcept;
+  Ready* first_ready() noexcept;
+  bool test_actives() noexcept;
   std::size_t expected(Chunk shard) const noexcept;
   Block block(const Run& run, Chunk chunk) const noexcept;
   void keep(const Run& run, Chunk chunk, const Block& block) noexcept;
@@ -147,7 +155,7 @@ class Aggregation {
   std::size_t kept_ = 0;              // blocks that have come, or for which room was asked, and have not gone on
   bool may_open_ = false;             // memory may have become free
   std::vector<std::uint32_t> waits_;  // [op] what it still waits for
-  std::vector<std::uint32_t> ready_;  // receives before sends before copies, as they come
+  Ready receives_, others_;           // the former start first
   std::vector<Active> actives_;
   std::vector<std::size_t> sent_;  // [op] bytes
   std::size_t left_ = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/index.h"
 
@@ -20,8 +21,11 @@ void Aggregation::start(const AggregationPlan& plan, Transport& transport, std::
   mismatch_ = mismatch;
   slots_.assign(static_cast<std::size_t>(plan.program().scratch()), {});
   waits_ = plan.waits_;
-  ready_.clear();
-  ready_.reserve(waits_.size());
+  for (Ready* const ready : {&receives_, &others_}) {
+    ready->ops.clear();
+    ready->ops.reserve(waits_.size());
+    ready->next = 0;
+  }
   actives_.clear();
   actives_.reserve(waits_.size());
   left_ = waits_.size();
@@ -123,34 +127,44 @@ std::byte* Aggregation::memory_of(std::uint32_t op) const noexcept {
   return arena_ + plan_->lines_[direction].begin + open_[direction].at[message.stage] + message.at;
 }
 
-// Ops that may start are few at a time: a search for the best of them costs less than queues.
 bool Aggregation::progress() noexcept {
   for (;;) {
-    while (!ready_.empty()) {
-      const auto order = [&](std::uint32_t op) { return plan_->program().op(op).action != Action::recv; };
-      const auto next = std::ranges::min_element(ready_, {}, order);
-      const std::uint32_t op = *next;
-      ready_.erase(next);
-      issue(op);
+    while (Ready* const ready = first_ready()) {
+      issue(ready->ops[ready->next++]);
       if (status_ != 0) return true;
     }
-    for (std::size_t i = 0; i < actives_.size();) {
-      if (const int code = transport_->test(&actives_[i].request); code != 0) return fail(code), true;
-      if (actives_[i].request != nullptr) {
-        ++i;
-        continue;
-      }
-      const std::uint32_t op = actives_[i].op;
-      actives_.erase(actives_.begin() + static_cast<std::ptrdiff_t>(i));
-      arrived(op);
-      if (status_ != 0) return true;
-    }
+    if (!test_actives()) return true;
     if (may_open_) open_stages();
-    if (ready_.empty()) return left_ == 0;
+    if (first_ready() == nullptr) return left_ == 0;
   }
 }
 
-void Aggregation::became_ready(std::uint32_t op) noexcept { ready_.push_back(op); }
+Aggregation::Ready* Aggregation::first_ready() noexcept {
+  for (Ready* const ready : {&receives_, &others_})
+    if (ready->next < ready->ops.size()) return ready;
+  return nullptr;
+}
+
+// What has arrived leaves; the others close up. False: the call has failed.
+bool Aggregation::test_actives() noexcept {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < actives_.size(); ++i) {
+    if (const int code = transport_->test(&actives_[i].request); code != 0) return fail(code), false;
+    if (actives_[i].request != nullptr) {
+      if (kept != i) actives_[kept] = {actives_[i].op, std::exchange(actives_[i].request, nullptr)};
+      ++kept;
+      continue;
+    }
+    arrived(actives_[i].op);
+    if (status_ != 0) return false;
+  }
+  actives_.resize(kept);
+  return true;
+}
+
+void Aggregation::became_ready(std::uint32_t op) noexcept {
+  (plan_->program().op(op).action == Action::recv ? receives_ : others_).ops.push_back(op);
+}
 
 std::size_t Aggregation::expected(Chunk shard) const noexcept {
   const std::size_t bytes = shards_.output.bytes[static_cast<std::size_t>(shard)];
@@ -287,7 +301,7 @@ void Aggregation::fail(int code) noexcept {
     gave_up_ = true;
   }
   actives_.clear();
-  ready_.clear();
+  for (Ready* const ready : {&receives_, &others_}) ready->next = ready->ops.size();
   left_ = 0;
 }
 
