@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/plain.h"
+
 namespace colltopo {
 
 namespace {
@@ -17,13 +19,13 @@ Error error_at(const std::string& file, std::int64_t line, std::string_view what
   return Error(fmt::format("{}:{}: {}", file, line, what));
 }
 
-std::string in_quotes(std::string_view text) {
+std::string short_text(std::string_view text) {
   constexpr std::size_t k_most = 60;
-  std::string shown(text.substr(0, k_most));
-  for (char& letter : shown)
-    if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f') letter = '?';
-  return fmt::format("'{}{}'", shown, text.size() > k_most ? "..." : "");
+  const std::string_view beginning = shortened(text, k_most);
+  return plain_text(beginning) + (beginning.size() < text.size() ? "..." : "");
 }
+
+std::string in_quotes(std::string_view text) { return fmt::format("'{}'", short_text(text)); }
 
 std::string for_shell(std::string_view text) {
   std::string quoted = "'";

@@ -12,8 +12,10 @@ namespace colltopo {
 
 /// "FILE:LINE: what".
 Error error_at(const std::string& file, std::int64_t line, std::string_view what);
-/// What others wrote, in quotes, short and plain enough for a message.
+/// What others wrote, in quotes, short and plain enough for a message: at most 60 bytes of it.
 std::string in_quotes(std::string_view text);
+/// The same without quotes.
+std::string short_text(std::string_view text);
 /// One word of a line for the shell.
 std::string for_shell(std::string_view text);
 
