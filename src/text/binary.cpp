@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/parallel.h"
+#include "text/limits.h"
 #include "text/packed.h"
 
 namespace colltopo::text {
@@ -20,7 +21,6 @@ constexpr std::string_view k_beginning = "topo-schedule-binary ";
 constexpr std::string_view k_trailer = "topo-end";
 constexpr std::size_t k_trailer_bytes = 8 + 8 + 8 + 4 + 4;  // word, header's bytes, index's place, seals of both
 constexpr std::size_t k_entry_bytes = 8 + 8 + 4;            // bytes, raw bytes, seal
-constexpr std::uint64_t k_most_raw = std::uint64_t{1} << 30;
 constexpr std::string_view k_do = "copy the file again, or make it anew";
 
 template <class Number>
@@ -57,7 +57,7 @@ struct Packed {
 };
 
 Packed packed_section(const std::string& raw) {
-  if (raw.size() > k_most_raw) throw Error("schedule cannot be written: a section of more than 2^30 bytes");
+  if (raw.size() > Limits::k_most_raw) throw Error("schedule cannot be written: a section of more than 2^30 bytes");
   return {compressed(raw), raw.size()};
 }
 
@@ -106,6 +106,15 @@ void write_binary(std::ostream& out, const SectionedSchedule& schedule) {
   put_fixed<Seal>(trailer, seal);
   put_fixed<Seal>(trailer, sealed_from(seal, trailer));
   out << index << trailer;
+}
+
+void BinaryFile::expect_to_hold_whole() const {
+  const std::uint64_t most = std::max(Limits::k_least_most_whole, Limits::k_whole_per_byte * size_);
+  if (raw_bytes_ > most)
+    throw Error(
+        fmt::format("{}: {} bytes of sections, uncompressed, in {} bytes, expected at most {} of what is taken "
+                    "into memory whole",
+                    file_, raw_bytes_, size_, most));
 }
 
 Error BinaryFile::error_at(std::uint64_t byte, const std::string& fact) const {
@@ -166,10 +175,12 @@ void BinaryFile::read_index(std::uint64_t header_bytes, std::uint64_t first, Sea
     section.seal = fixed_at<Seal>(index, i * k_entry_bytes + 16);
     section.first = next;
     // A byte never stands for more than 1,032 (zlib's documentation).
-    if (section.bytes > first - next || section.raw_bytes > std::min(k_most_raw, 1032 * section.bytes + 64))
+    if (section.bytes > first - next ||
+        section.raw_bytes > std::min(most_raw_bytes(head_.header.shape), 1032 * section.bytes + 64))
       throw error_at(first + i * k_entry_bytes, fmt::format("section {} of {} bytes, {} uncompressed, expected less", i,
                                                             section.bytes, section.raw_bytes));
     next += section.bytes;
+    raw_bytes_ += section.raw_bytes;
     sections_.push_back(section);
   }
   if (next != first)

@@ -32,6 +32,8 @@ class BinaryFile {
   BinaryFile(std::istream& in, std::string file);
 
   const Head& head() const { return head_; }
+  /// Throws Error when its sections are many more bytes than the file.
+  void expect_to_hold_whole() const;
   bool has_routes() const { return head_.sections > head_.header.shape.ranks; }
   Program program(Rank rank);
   std::vector<Route> routes(Rank source);
@@ -51,7 +53,7 @@ class BinaryFile {
   std::istream& in_;
   std::mutex mutex_;
   std::string file_;
-  std::uint64_t size_ = 0;
+  std::uint64_t size_ = 0, raw_bytes_ = 0;  // raw: of all sections
   Head head_;
   std::vector<Section> sections_;  // of rank r the program, then (with routes) those from it
 };

@@ -10,6 +10,9 @@
 #include <array>
 #include <set>
 
+#include "base/plain.h"
+#include "text/limits.h"
+
 namespace colltopo::text {
 
 namespace {
@@ -33,9 +36,7 @@ constexpr std::array<Proved, 5> k_proved = {{{"in-place", &Proof::in_place},
                                              {"stepped", &Proof::stepped},
                                              {"independent", &Proof::independent}}};
 
-bool one_line(std::string_view text) {
-  return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; });
-}
+bool one_line(std::string_view text) { return control_at(text) == std::string_view::npos; }
 
 // The text after the line's keyword, kept as it is.
 std::string free_text(const Lines& lines, std::string_view line, std::string_view keyword) {
@@ -56,9 +57,12 @@ std::int32_t number_line(Lines& lines, std::string_view keyword, std::int32_t lo
   return number;
 }
 
-std::vector<int> numbers(const Words& words, std::string_view list, char between, std::string_view what, int low) {
+std::vector<int> numbers(const Words& words, std::string_view list, char between, std::string_view what, int low,
+                         std::size_t most) {
   std::vector<int> numbers;
   for (bool more = true; more;) {
+    if (numbers.size() == most)
+      throw words.error(fmt::format("{} with more than {} numbers, expected no more", what, most));
     const std::size_t end = list.find(between);
     numbers.push_back(static_cast<int>(words.number_in(list.substr(0, end), what, low, k_most_chunks)));
     more = end != std::string_view::npos;
@@ -102,9 +106,9 @@ void read_option(const Words& words, std::string_view option, ScheduleHeader& he
     options.values.set(key,
                        static_cast<int>(words.number_in(value, key, flag ? 0 : 1, flag ? known->most : k_most_chunks)));
   } else if (key == "group-of") {
-    options.groups = grouped(numbers(words, value, ',', key, 0));
+    options.groups = grouped(numbers(words, value, ',', key, 0, static_cast<std::size_t>(header.shape.ranks)));
   } else if (key == "dimensions") {
-    options.dimensions = numbers(words, value, 'x', key, 1);
+    options.dimensions = numbers(words, value, 'x', key, 1, Limits::k_most_sides);
   } else {
     throw words.error(
         fmt::format("option {}, expected {}", in_quotes(option), expected_options(algorithm_named(header.algorithm))));
@@ -167,11 +171,14 @@ void require_writable_header(const ScheduleHeader& header) {
       one_line(header.name) && one_line(header.topology) && one_line(header.topology_name) && one_line(header.bound),
       "name, topology or bound has control characters, expected one line of plain text each");
   require(shape.ranks >= 1, fmt::format("ranks {}, expected 1 or more", shape.ranks));
-  require(shape.chunks >= 1 && shape.chunks <= k_most_chunks / shape.ranks,
-          fmt::format("chunks {}, expected 1..{}", shape.chunks, k_most_chunks / shape.ranks));
+  require(shape.ranks <= Limits::k_most_ranks,
+          fmt::format("ranks {}, expected at most {}", shape.ranks, Limits::k_most_ranks));
+  require(shape.chunks >= 1 && shape.chunks <= most_chunks(shape.ranks),
+          fmt::format("chunks {}, expected 1..{}", shape.chunks, most_chunks(shape.ranks)));
   require(shape.root >= 0 && (rooted(shape.collective) ? shape.root < shape.ranks : shape.root == 0),
           fmt::format("root {}, expected a rank, and 0 when there is no root", shape.root));
-  require(header.steps >= 0, fmt::format("steps {}, expected 0 or more", header.steps));
+  require(header.steps >= 0 && header.steps <= Limits::k_most_steps,
+          fmt::format("steps {}, expected 0..{}", header.steps, Limits::k_most_steps));
   require(header.orbits == 0 || shape.collective == Collective::alltoall,
           fmt::format("a symmetric {}, expected alltoall", name(shape.collective)));
   if (header.algorithm.empty()) return;
@@ -203,11 +210,10 @@ Head read_head(Lines& lines, Form form) {
   }
   shape.collective = *collective_named(collective);
   words.end();
-  constexpr Rank k_most_binary = 1 << 22;  // as of a symmetric file: every rank has an entry in memory
-  shape.ranks = number_line(lines, "ranks", 1, form == Form::binary ? k_most_binary : k_most_chunks);
-  shape.chunks = number_line(lines, "chunks", 1, k_most_chunks / shape.ranks);
+  shape.ranks = number_line(lines, "ranks", 1, Limits::k_most_ranks);
+  shape.chunks = number_line(lines, "chunks", 1, most_chunks(shape.ranks));
   if (rooted(shape.collective)) shape.root = number_line(lines, "root", 0, shape.ranks - 1);
-  header.steps = number_line(lines, "steps", 0, std::numeric_limits<Step>::max());
+  header.steps = number_line(lines, "steps", 0, Limits::k_most_steps);
   head.steps_line = lines.line();
 
   constexpr std::string_view k_expected = "topology, bound, proof, sections, orbits or generate";
@@ -243,9 +249,6 @@ Head read_head(Lines& lines, Form form) {
   } else if (last.takes("orbits")) {
     if (shape.collective != Collective::alltoall)
       throw lines.error(fmt::format("orbits of {}, expected them of alltoall alone", name(shape.collective)));
-    constexpr Rank k_most_ranks = 1 << 22;  // memory for symmetries grows with them, whatever the file's size
-    if (shape.ranks > k_most_ranks)
-      throw lines.error(fmt::format("orbits of {} ranks, expected at most {}", shape.ranks, k_most_ranks));
     header.orbits = last.number("orbits", 1, shape.ranks);
     if (shape.ranks % header.orbits != 0)
       throw lines.error(fmt::format("{} orbits, expected a divisor of the {} ranks", header.orbits, shape.ranks));

@@ -9,7 +9,7 @@
 
 namespace colltopo::text {
 
-inline constexpr std::int32_t k_most_chunks = 1 << 30;  // in a buffer, and in the runs of an op
+inline constexpr std::int32_t k_most_chunks = 1 << 26;  // of scratch, and in the runs of an op
 
 /// What follows the header: lines, or sections that are not text (binary.h).
 enum class Form : std::uint8_t { text, binary };

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "colltopo/error.h"
+#include "text/limits.h"
 #include "text/section.h"
 #include "text/varint.h"
 
@@ -137,6 +138,9 @@ std::string packed(const Program& program) {
 Program unpacked_program(std::string_view bytes, const Shape& shape, Rank rank, Step last_step) {
   Numbers numbers(bytes);
   const std::size_t ops = numbers.count("ops");
+  if (ops > most_ops(shape))
+    throw Error(fmt::format("ops {}, expected at most {} of {} ranks and {} chunks", ops, most_ops(shape), shape.ranks,
+                            shape.chunks));
   const Chunk scratch = numbers.small("scratch");
   ProgramBuilder program(shape, rank);
   program.reserve(std::min(ops, k_most_at_once), std::min(ops, k_most_at_once));
@@ -223,8 +227,8 @@ std::vector<Route> unpacked_routes(std::string_view bytes, const Shape& shape, R
     const std::size_t known = before != nullptr ? before->links.size() : 0;
     const std::uint64_t common = numbers.number("links in common", known);
     // A file that doubles its routes at every turn would need more memory than it has bytes.
-    constexpr std::size_t k_most_links = std::size_t{1} << 30;
-    if ((links += common) > k_most_links) throw Error("more than 2^30 links in a section, expected fewer");
+    if ((links += common) > Limits::k_most_links)
+      throw Error(fmt::format("more than {} links in a section, expected fewer", Limits::k_most_links));
     if (common > 0)
       route.links.assign(before->links.begin(), before->links.begin() + static_cast<std::ptrdiff_t>(common));
     for (std::size_t left = numbers.count("links"); left > 0; --left) route.links.push_back(numbers.small("a link"));

@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <istream>
 #include <optional>
 #include <sstream>
 #include <system_error>
 
+#include "base/read_file.h"
 #include "colltopo/error.h"
 #include "text/binary.h"
 #include "text/ends.h"
+#include "text/limits.h"
 #include "text/section.h"
 #include "text/symmetry.h"
 
@@ -23,14 +22,6 @@ namespace colltopo {
 namespace {
 
 using namespace text;
-
-std::ifstream opened(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) throw Error(path + ": is a directory, expected a schedule file");
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(fmt::format("{}: cannot be opened: {}", path, std::strerror(errno)));
-  return in;
-}
 
 std::string rest_of(std::istream& in, const std::string& file) {
   std::string all;
@@ -50,7 +41,16 @@ void require_steps(const Head& head, Step largest, const std::string& file) {
 
 std::vector<Program> generated_programs(const Head& head, const std::string& file) {
   std::vector<Program> programs;
-  for (Rank rank = 0; rank < head.header.shape.ranks; ++rank) programs.push_back(generated(head, file, rank));
+  std::size_t ops = 0;
+  for (Rank rank = 0; rank < head.header.shape.ranks; ++rank) {
+    programs.push_back(generated(head, file, rank));
+    ops += programs.back().size();
+    if (ops > Limits::k_least_most_whole)
+      throw error_at(file, head.programs_line,
+                     fmt::format("more than {} ops on {} ranks, expected at most so many of what is taken into memory "
+                                 "whole",
+                                 Limits::k_least_most_whole, head.header.shape.ranks));
+  }
   return programs;
 }
 
@@ -218,8 +218,7 @@ class Parts {
     const std::size_t newline = text.size() < 2 ? std::string::npos : text.rfind('\n', text.size() - 2);
     const std::string_view last_line = std::string_view(text).substr(newline + 1);
     // Its seal is chained to the index, which only this line finds: what it says is believed first and proved below.
-    const Lines nowhere("", file_);
-    const LastLine last = last_line_from(Words(nowhere, last_line.substr(0, last_line.find(" ~"))));
+    const LastLine last = last_line_in(last_line);
     if (last.header.first != 0 || last.header.bytes > last.index.first ||
         last.index.end() != size_ - last_line.size()) {
       throw Error(file_ + ": the last line misplaces header or index");
@@ -236,6 +235,19 @@ class Parts {
     require_neighbours(last);
     if (read_last_line(lines) != last) throw lines.error("another last line");
     head_.header.checksum = lines.seal();
+  }
+
+  // Which line of the file it is, only itself could tell.
+  LastLine last_line_in(std::string_view line) const {
+    const Lines nowhere("", file_);
+    try {
+      return last_line_from(Words(nowhere, line.substr(0, line.find(" ~"))));
+    } catch (const Error&) {
+      throw Error(
+          fmt::format("{}: {} at the end, expected \"end lines ...\"; the file was cut short or altered: copy it "
+                      "again, or make it anew",
+                      file_, in_quotes(line)));
+    }
   }
 
   void require_neighbours(const LastLine& last) const {
@@ -315,6 +327,7 @@ SectionedSchedule sections_in(BinaryFile& file) {
 
 Schedule read_binary(std::istream& in, const std::string& file) {
   BinaryFile binary(in, file);
+  binary.expect_to_hold_whole();
   Schedule schedule = whole(sections_in(binary));
   if (schedule.steps() != binary.head().header.steps) require_steps(binary.head(), schedule.steps(), file);
   return schedule;
@@ -324,7 +337,9 @@ Schedule read_binary(std::istream& in, const std::string& file) {
 
 /// In one form or the other.
 struct ScheduleFile::Opened {
-  Opened(const std::string& path, bool thorough) : file(opened(path)), in(file) { open(path, thorough); }
+  Opened(const std::string& path, bool thorough) : file(std::in_place, path, k_schedule_file), in(*file) {
+    open(path, thorough);
+  }
   Opened(std::istream& stream, const std::string& name) : in(stream) { open(name, true); }
 
   void open(const std::string& name, bool thorough) {
@@ -336,7 +351,7 @@ struct ScheduleFile::Opened {
   const ScheduleHeader& header() const { return binary ? binary->head().header : parts->header(); }
   Program program(Rank rank) { return binary ? binary->program(rank) : parts->program(rank); }
 
-  std::ifstream file;
+  std::optional<FileStream> file;
   std::istream& in;
   std::optional<Parts> parts;
   std::optional<BinaryFile> binary;
@@ -363,7 +378,7 @@ Schedule read_schedule(std::istream& in, const std::string& name_for_errors) {
 }
 
 Schedule read_schedule(const std::string& path) {
-  std::ifstream in = opened(path);
+  FileStream in(path, k_schedule_file);
   return read_schedule(in, path);
 }
 
@@ -372,7 +387,7 @@ SymmetricSchedule read_symmetric(std::istream& in, const std::string& name_for_e
 }
 
 SymmetricSchedule read_symmetric(const std::string& path) {
-  std::ifstream in = opened(path);
+  FileStream in(path, k_schedule_file);
   return read_symmetric(in, path);
 }
 
@@ -381,7 +396,7 @@ ScheduleHeader read_header(std::istream& in, const std::string& name_for_errors)
 }
 
 ScheduleHeader read_header(const std::string& path) {
-  std::ifstream in = opened(path);
+  FileStream in(path, k_schedule_file);
   return read_header(in, path);
 }
 
@@ -390,7 +405,7 @@ Program read_program(std::istream& in, const std::string& name_for_errors, Rank 
 }
 
 Program read_program(const std::string& path, Rank rank) {
-  std::ifstream in = opened(path);
+  FileStream in(path, k_schedule_file);
   return read_program(in, path, rank);
 }
 
@@ -398,8 +413,8 @@ bool is_in_sections(const std::string& path) {
   // What is read of a pipe is gone from it.
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) return false;
-  std::ifstream in(path, std::ios::binary);
-  return in && begins_binary(in);
+  FileStream in(path, k_schedule_file);
+  return begins_binary(in);
 }
 
 }  // namespace colltopo

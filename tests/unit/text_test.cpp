@@ -205,8 +205,8 @@ TEST(Text, files_on_disk_are_read_like_streams) {
   EXPECT_THAT(fault_of([&] { read_program(path, 3); }), StartsWith(path + ": rank 3, expected one of"));
   EXPECT_THAT(fault_of([&] { read_program(path, -1); }), StartsWith(path + ": rank -1, expected one of"));
   std::filesystem::remove(path);
-  EXPECT_THAT(fault_of([&] { read_schedule(path); }), HasSubstr("cannot be opened: No such file"));
-  EXPECT_THAT(fault_of([&] { read_header(path); }), HasSubstr("cannot be opened"));
+  EXPECT_THAT(fault_of([&] { read_schedule(path); }), HasSubstr("cannot be read: No such file"));
+  EXPECT_THAT(fault_of([&] { read_header(path); }), HasSubstr("cannot be read"));
   EXPECT_THAT(fault_of([&] { read_program(::testing::TempDir(), 0); }), HasSubstr("is a directory"));
 }
 
