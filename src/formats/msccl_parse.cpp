@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/numbers.h"
+#include "base/plain.h"
 #include "base/xml.h"
 #include "formats/msccl.h"
 
@@ -15,7 +16,9 @@ namespace colltopo::msccl {
 namespace {
 
 // Chunks of a buffer: far more than a runtime takes, few enough to have a table of them.
-constexpr std::int64_t k_most_chunks = 1 << 24;
+constexpr std::int64_t k_most_chunks = 1 << 22;
+// Chunks of all buffers, and what all steps move: reading takes some 50 bytes for each.
+constexpr std::int64_t k_most_of_all = 1 << 22;
 
 struct NamedType {
   std::string_view name;
@@ -39,6 +42,8 @@ class Parser {
   Algorithm algorithm() {
     const pugi::xml_node algo = document_.root();
     algorithm_.name = algo.attribute("name").value();
+    if (control_at(algorithm_.name) != std::string::npos)
+      throw document_.error(algo, "a name with control characters; expected plain text");
     algorithm_.protocol = algo.attribute("proto").as_string("Simple");
     algorithm_.collective = collective(algo);
     algorithm_.chunks = static_cast<Chunk>(number(algo, "nchunksperloop", 1, k_most_chunks));
@@ -59,6 +64,11 @@ class Parser {
       throw document_.error(node, fmt::format("{}={} of <{}>; expected a whole number in {}..{}", attribute,
                                               in_quotes(text), node.name(), least, most));
     return value;
+  }
+
+  void expect_few(pugi::xml_node node, std::int64_t all, std::string_view what) const {
+    if (all > k_most_of_all)
+      throw document_.error(node, fmt::format("{} {} so far; expected at most {}", all, what, k_most_of_all));
   }
 
   Collective collective(pugi::xml_node algo) const {
@@ -93,6 +103,7 @@ class Parser {
     gpu.input = static_cast<Chunk>(number(node, "i_chunks", 0, k_most_chunks));
     gpu.output = static_cast<Chunk>(number(node, "o_chunks", 0, k_most_chunks));
     gpu.scratch = static_cast<Chunk>(number(node, "s_chunks", 0, k_most_chunks));
+    expect_few(node, chunks_ += std::int64_t{gpu.input} + gpu.output + gpu.scratch, "chunks on all gpus");
     blocks_.clear();
     for (const pugi::xml_node tb : node.children("tb")) {
       ThreadBlock block;
@@ -145,7 +156,7 @@ class Parser {
     }
   }
 
-  Instruction step(pugi::xml_node node, const Gpu& gpu, const ThreadBlock& block) const {
+  Instruction step(pugi::xml_node node, const Gpu& gpu, const ThreadBlock& block) {
     Instruction step;
     step.line = document_.line_of(node);
     step.type = type(node);
@@ -159,6 +170,7 @@ class Parser {
     }
     if (step.type == StepType::nop) return step;
     step.count = static_cast<Chunk>(number(node, "cnt", 0, k_most_chunks));
+    expect_few(node, moved_ += step.count, "chunks of steps");
     if (reads_source(step.type)) step.source = place(node, "srcbuf", "srcoff", step.count, gpu);
     if (writes_target(step.type)) step.target = place(node, "dstbuf", "dstoff", step.count, gpu);
     if ((sends(step.type) && block.send < 0) || (receives(step.type) && block.recv < 0))
@@ -212,6 +224,7 @@ class Parser {
 
   XmlDocument document_;
   Algorithm algorithm_;
+  std::int64_t chunks_ = 0, moved_ = 0;
   Rank ranks_ = 0;
   std::map<std::int64_t, std::int32_t> blocks_;  // of the GPU at hand: id to index
 };

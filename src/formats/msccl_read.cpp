@@ -325,7 +325,7 @@ Shape shape_of(const msccl::Algorithm& algorithm, const std::string& file, Chunk
     shape.root = root_of(algorithm, file);
     return shape;
   }
-  constexpr std::int64_t k_most = 1 << 24;
+  constexpr std::int64_t k_most = 1 << 22;
   if (!row(algorithm.collective).counts_shards()) {
     const std::int64_t chunks = std::lcm(std::int64_t{algorithm.chunks}, std::int64_t{ranks});
     if (chunks > k_most)

@@ -2,6 +2,8 @@
 // type (host or switch), bandwidth and latency, and sides and wraps of the graph; the rest is for drawing.
 //
 // Read here and not with Graphviz's library because that forgets the lines, which errors must name.
+#include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -10,6 +12,7 @@
 #include "base/numbers.h"
 #include "import/dot_tokens.h"
 #include "import/formats.h"
+#include "import/limits.h"
 #include "import/network.h"
 
 namespace colltopo::import {
@@ -128,9 +131,19 @@ class DotFile {
         if (tokens_.takes(",") || tokens_.takes(";")) continue;
         if (!tokens_.is_name()) tokens_.refuse("an attribute, as in [bandwidth=\"100Gbps\"]");
         const std::string key = tokens_.take_name();
-        attributes[key] = tokens_.takes("=") ? tokens_.take_name() : "true";
+        set_attribute(attributes, key, tokens_.takes("=") ? tokens_.take_name() : "true");
       }
     }
+  }
+
+  /// Defaults are copied for every statement in their braces: only those that count are kept, and no long ones.
+  void set_attribute(Attributes& attributes, const std::string& key, std::string value) const {
+    constexpr std::array<std::string_view, 6> k_that_count = {"type", "bandwidth", "latency", "dir", "sides", "wraps"};
+    if (std::ranges::find(k_that_count, key) == k_that_count.end()) return;
+    if (value.size() > Limits::k_most_default)
+      throw source_.error(tokens_.line(), fmt::format("{} of {} bytes; expected at most {}", key, value.size(),
+                                                      Limits::k_most_default));
+    attributes[key] = std::move(value);
   }
 
   void set_type(Network::Node node, const Attributes& attributes, std::int64_t line) {

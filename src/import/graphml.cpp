@@ -9,6 +9,7 @@
 #include "base/numbers.h"
 #include "base/xml.h"
 #include "import/formats.h"
+#include "import/limits.h"
 #include "import/network.h"
 
 namespace colltopo::import {
@@ -50,8 +51,12 @@ class GraphmlFile {
   void read_keys() {
     for (const pugi::xml_node key : document_.root().children("key")) {
       const std::string domain = key.attribute("for").as_string("all");
+      const std::string_view otherwise = key.child("default").text().get();
+      if (otherwise.size() > Limits::k_most_default)
+        throw document_.error(
+            key, fmt::format("a default of {} bytes; expected at most {}", otherwise.size(), Limits::k_most_default));
       keys_.insert_or_assign(domain + "/" + key.attribute("attr.name").value(),
-                             Key{document_.text(key, "id"), key.child("default").text().get()});
+                             Key{document_.text(key, "id"), std::string(otherwise)});
     }
   }
 

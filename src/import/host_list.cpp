@@ -1,15 +1,17 @@
 #include "import/host_list.h"
-#include "base/numbers.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "base/numbers.h"
+#include "import/limits.h"
+
 namespace colltopo::import {
 
 namespace {
 
-constexpr std::size_t k_most_names = 1 << 20;
+constexpr std::size_t k_most_names = Limits::k_most_listed;
 
 class HostList {
  public:
@@ -35,6 +37,12 @@ class HostList {
         line_, fmt::format("host list {}: {}; expected names such as node[01-16,20]", in_quotes(expression_), fact));
   }
 
+  /// Of names that are to be made, of about so many bytes each.
+  void expect_bytes(std::size_t names, std::size_t bytes_each) const {
+    if (bytes_each > Limits::k_most_listed_bytes / names)
+      refuse(fmt::format("{} names of {} bytes", names, bytes_each));
+  }
+
   std::size_t comma_outside_brackets(std::string_view text) const {
     bool inside = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -53,11 +61,13 @@ class HostList {
     std::vector<std::string> made{""};
     while (!item.empty()) {
       const std::size_t open = std::min(item.find('['), item.size());
+      expect_bytes(made.size(), made.front().size() + open);
       for (std::string& name : made) name += item.substr(0, open);
       if (open == item.size()) break;
       const std::size_t close = item.find(']', open);
       const std::vector<std::string> numbers = numbers_of(item.substr(open + 1, close - open - 1));
       if (numbers.size() * made.size() > k_most_names) refuse(fmt::format("more than {} names", k_most_names));
+      expect_bytes(numbers.size() * made.size(), made.front().size() + numbers.front().size());
       std::vector<std::string> longer;
       for (const std::string& name : made)
         for (const std::string& number : numbers) longer.push_back(name + number);
@@ -82,6 +92,7 @@ class HostList {
       if (high < low) refuse(fmt::format("range {} runs backwards", in_quotes(range)));
       if (static_cast<std::size_t>(high - low) >= k_most_names - made.size())
         refuse(fmt::format("more than {} names", k_most_names));
+      expect_bytes(static_cast<std::size_t>(high - low) + 1, low_text.size());
       for (std::int64_t number = low; number <= high; ++number)
         made.push_back(fmt::format("{:0{}}", number, low_text.size()));
       if (end == ranges.size()) return made;

@@ -10,6 +10,7 @@
 
 #include "base/numbers.h"
 #include "import/formats.h"
+#include "import/limits.h"
 #include "import/network.h"
 #include "import/switch_tree.h"
 
@@ -56,6 +57,9 @@ std::vector<Coordinates> coordinates_in(const Source& source) {
       throw source.error(each.line, fmt::format("{} coordinates of rank {}; expected as many as in every line, 2 or "
                                                 "more (MPICH has 3: group, switch and port)",
                                                 each.at.size(), each.rank));
+    if (dimensions > Limits::k_most_levels)
+      throw source.error(each.line, fmt::format("{} coordinates of rank {}; expected at most {}", dimensions, each.rank,
+                                                Limits::k_most_levels));
     const auto [known, added] = by_rank.emplace(each.rank, each);
     if (!added)
       throw source.error(each.line, fmt::format("rank {} again; it is on line {} already and has one place", each.rank,

@@ -3,6 +3,7 @@
 //
 // Bandwidths are those that NCCL itself plans with (its src/graph/topo.h): what arrives, not what the wire carries.
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -84,6 +85,7 @@ class NcclFile {
 
   void read_machine(const std::string& machine) {
     gpus_.clear();
+    gpu_at_.clear();
     std::vector<Cpu> cpus;
     for (const pugi::xml_node cpu : document_.root().children("cpu")) {
       if (machine != cpu.attribute("host_hash").value()) continue;
@@ -155,12 +157,13 @@ class NcclFile {
     if (gpu_at(bus) != nullptr)
       throw document_.error(gpu,
                             fmt::format("a second GPU at bus {}; expected another busid for each", in_quotes(bus)));
+    gpu_at_.emplace(bus, gpus_.size());
     gpus_.push_back({bus, node, gpu, cpu_});
   }
 
   const Gpu* gpu_at(const std::string& bus) const {
-    const auto found = std::find_if(gpus_.begin(), gpus_.end(), [&](const Gpu& gpu) { return gpu.bus == bus; });
-    return found == gpus_.end() ? nullptr : &*found;
+    const auto found = gpu_at_.find(bus);
+    return found == gpu_at_.end() ? nullptr : &gpus_[found->second];
   }
 
   void add_nvlink(const Gpu& gpu, pugi::xml_node nvlink) {
@@ -193,8 +196,9 @@ class NcclFile {
   Network network_;
   double latency_;
   std::string prefix_;
-  Network::Node cpu_ = 0;  // around what is being read
-  std::vector<Gpu> gpus_;  // of the machine that is being read
+  Network::Node cpu_ = 0;                      // around what is being read
+  std::vector<Gpu> gpus_;                      // of the machine that is being read
+  std::map<std::string, std::size_t> gpu_at_;  // by bus
   bool any_gpu_ = false;
 };
 

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "import/limits.h"
+
 namespace colltopo::import {
 
 namespace {
@@ -90,6 +92,10 @@ std::optional<Network::Node> Network::find(std::string_view name) const {
 void Network::link(Node tail, Node head, double bandwidth, double latency, std::int64_t line) {
   if (tail == head)
     throw source_.error(line, fmt::format("a link from {} to itself; its ends must differ", in_quotes(name_of(tail))));
+  const std::size_t most = std::max(Limits::k_least_most_links, Limits::k_links_per_byte * source_.contents.size());
+  if (links_.size() == most)
+    throw source_.error(line,
+                        fmt::format("more than {} links of {} bytes; expected fewer", most, source_.contents.size()));
   links_.push_back({tail, head, bandwidth, latency});
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "import/limits.h"
 #include "import/network.h"
 
 namespace colltopo::import {
@@ -16,12 +17,23 @@ void SwitchTree::add_switch(std::string_view name, double link_bandwidth, std::i
   switches_.push_back({std::string(name), link_bandwidth, line, {}, {}});
 }
 
+void SwitchTree::expect_more(const std::vector<std::string>& names) {
+  for (const std::string& name : names) listed_bytes_ += name.size();
+  listed_ += names.size();
+  if (listed_ > Limits::k_most_listed || listed_bytes_ > Limits::k_most_listed_bytes)
+    throw source_.error(switches_.back().line,
+                        fmt::format("{} names of {} bytes in all lists; expected at most {} of {}", listed_,
+                                    listed_bytes_, Limits::k_most_listed, Limits::k_most_listed_bytes));
+}
+
 void SwitchTree::add_hosts(const std::vector<std::string>& names) {
+  expect_more(names);
   std::vector<std::string>& hosts = switches_.back().hosts;
   hosts.insert(hosts.end(), names.begin(), names.end());
 }
 
 void SwitchTree::add_switches(const std::vector<std::string>& names) {
+  expect_more(names);
   std::vector<std::string>& switches = switches_.back().switches;
   switches.insert(switches.end(), names.begin(), names.end());
 }

@@ -39,12 +39,14 @@ class SwitchTree {
   };
   using Index = std::size_t;
 
+  void expect_more(const std::vector<std::string>& names);
   Index known(const std::string& name, std::int64_t line) const;
   std::vector<Index> lowest_first() const;
   std::vector<double> upward_bandwidths(double host) const;
 
   const Source& source_;
   std::vector<Switch> switches_;
+  std::size_t listed_ = 0, listed_bytes_ = 0;  // names of all lists
   std::unordered_map<std::string, Index> by_name_;
 };
 

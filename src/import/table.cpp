@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "colltopo/import.h"
 #include "import/formats.h"
@@ -32,7 +33,7 @@ std::string names() {
 const Format& format_named(std::string_view name) {
   for (const Format& format : formats())
     if (format.name == name) return format;
-  throw Error(fmt::format("format '{}' is unknown; expected one of: {}", name, names()));
+  throw Error(fmt::format("format {} is unknown; expected one of: {}", in_quotes(name), names()));
 }
 
 const Format& recognised(const std::string& contents, const std::string& file) {
@@ -54,7 +55,7 @@ void set_options(Source& source, const Format& format, std::string_view text) {
     const std::string key(option.substr(0, equals));
     const std::string known = fmt::format(" {}", format.options);
     if (key.empty() || equals == option.size() || known.find(fmt::format(" {}=", key)) == std::string::npos)
-      throw Error(fmt::format("format {}: option '{}'; expected {}", format.name, option,
+      throw Error(fmt::format("format {}: option {}; expected {}", format.name, in_quotes(option),
                               format.options.empty() ? "none" : format.options));
     source.options[key] = option.substr(equals + 1);
     text.remove_prefix(std::min(end + 1, text.size()));

@@ -100,20 +100,24 @@ class DemandReader {
       throw file_.error(
           1, fmt::format("{}; expected %%MatrixMarket matrix coordinate real (or integer) general", in_quotes(header)));
     bool sized = false;
+    std::size_t promised = 0, found = 0;
     for (std::string_view line; next(line);) {
       if (line.starts_with('%')) continue;
       if (sized) {
         read_entry(line, 1);
+        ++found;
         continue;
       }
       const std::vector<std::string> words = words_of(line);
       const std::string hosts = std::to_string(demand_.hosts());
-      if (words.size() != 3 || words[0] != hosts || words[1] != hosts)
+      if (words.size() != 3 || words[0] != hosts || words[1] != hosts || !parse_number(words[2], promised))
         throw file_.error(lines_.number(),
                           fmt::format("{}; expected {} rows and columns, the network's hosts, and a number of entries",
                                       in_quotes(line), hosts));
       sized = true;
     }
+    if (found != promised)
+      throw file_.error(lines_.number(), fmt::format("{} entries; expected {}, as the file promises", found, promised));
   }
 
   void read_rows(std::string_view line) {
@@ -142,6 +146,9 @@ class DemandReader {
 }  // namespace
 
 Demand read_demand(const std::string& text, const std::string& file, NodeId hosts) {
+  constexpr NodeId k_most_hosts = 8192;  // half a gibibyte for all pairs, however few the file names
+  if (hosts > k_most_hosts)
+    throw Error(fmt::format("{}: a demand of {} hosts; expected at most {}", file, hosts, k_most_hosts));
   return DemandReader(text, file, hosts).read();
 }
 

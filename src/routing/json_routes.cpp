@@ -5,11 +5,12 @@
 // the library they take seven times as long.
 #include <algorithm>
 #include <istream>
+#include <iterator>
 #include <ostream>
 
 #include <fmt/ostream.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "colltopo/error.h"
 #include "colltopo/forwarding.h"
 
@@ -80,12 +81,10 @@ void write_paths(std::ostream& out, const Schedule& schedule) {
 
 class RoutesReader {
  public:
-  RoutesReader(std::istream& in, std::string name) : name_(std::move(name)) {
-    try {
-      root_ = Json::parse(in);
-    } catch (const Json::exception& error) {
-      throw Error(fmt::format("{}: {}; expected the JSON of colltopo routes", name_, error.what()));
-    }
+  RoutesReader(std::istream& in, std::string name)
+      : name_(std::move(name)),
+        root_(read_json<Json>(std::string(std::istreambuf_iterator<char>(in), {}), name_,
+                              "the JSON of colltopo routes")) {
     if (!root_.is_object() || text("format") != k_format)
       throw Error(fmt::format("{}: format is not \"{}\"; expected the JSON of colltopo routes", name_, k_format));
   }
@@ -105,7 +104,7 @@ class RoutesReader {
     if (!object.is_object() || found == object.end() || !found->is_number_integer() || found->get<std::int64_t>() < 0 ||
         found->get<std::int64_t>() >= end)
       throw Error(fmt::format("{}: {}: {} is {}; expected 0..{}", name_, where, field,
-                              object.is_object() && found != object.end() ? found->dump() : "missing", end - 1));
+                              object.is_object() && found != object.end() ? shown(*found) : "missing", end - 1));
     return found->get<std::int32_t>();
   }
   const Json& root() const { return root_; }

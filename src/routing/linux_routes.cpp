@@ -8,6 +8,7 @@
 #include <fmt/ostream.h>
 
 #include "base/lines.h"
+#include "base/plain.h"
 #include "colltopo/error.h"
 #include "colltopo/forwarding.h"
 
@@ -24,7 +25,8 @@ class Addresses {
     first_ = dot == std::string::npos ? -1 : octet(network.substr(0, dot));
     second_ = dot == std::string::npos ? -1 : octet(network.substr(dot + 1));
     if (first_ < 0 || second_ < 0)
-      throw Error(fmt::format("network '{}'; expected the first two octets of an address, such as 10.100", network));
+      throw Error(
+          fmt::format("network {}; expected the first two octets of an address, such as 10.100", in_quotes(network)));
     if (second_ + planes > 256)
       throw Error(fmt::format("{}: {} planes; addresses from {}.0.0 on have room for {}", topology.name(), planes,
                               network, 256 - second_));
@@ -52,7 +54,9 @@ class Script {
         topology_(topology),
         tables_(tables),
         names_(names),
-        addresses_(names.network, topology, tables.planes()) {}
+        addresses_(names.network, topology, tables.planes()) {
+    expect_device(names.device);
+  }
 
   void write(const Schedule& schedule) {
     head(schedule);
@@ -62,6 +66,15 @@ class Script {
   }
 
  private:
+  // The kernel's devices have up to 15 letters; what is written as a command has none that a shell or ip might read.
+  static void expect_device(const std::string& device) {
+    constexpr std::size_t k_most = 15;
+    constexpr std::string_view k_letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    if (device.empty() || device.size() > k_most || device.front() == '-' ||
+        device.find_first_not_of(k_letters) != std::string::npos)
+      throw Error(fmt::format("device {}; expected up to {} letters, digits, _, . and -", in_quotes(device), k_most));
+  }
+
   void head(const Schedule& schedule) {
     fmt::print(out_,
                "#!/bin/sh\n"
@@ -72,8 +85,8 @@ class Script {
                "set -e\n"
                "node=${{1:-$(hostname)}}\n"
                "case $node in\n",
-               schedule.name, topology_.name(), tables_.hosts(), tables_.planes(), tables_.entries(),
-               tables_.exceptions.size(), addresses_.of(0, 0), names_.device);
+               plain_text(schedule.name), plain_text(topology_.name()), tables_.hosts(), tables_.planes(),
+               tables_.entries(), tables_.exceptions.size(), addresses_.of(0, 0), names_.device);
   }
 
   void node_case(NodeId node) {

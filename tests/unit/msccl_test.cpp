@@ -143,16 +143,18 @@ TEST(MscclReading, refuses_sizes_that_nobody_means) {
   };
   EXPECT_THAT(with("nchunksperloop=\"4\"", "nchunksperloop=\"99999999999\""),
               ThrowsMessage<Error>(HasSubstr("a.xml:1: nchunksperloop='99999999999'")));
-  EXPECT_THAT(with("nchunksperloop=\"4\"", "nchunksperloop=\"16777215\""),
-              ThrowsMessage<Error>(HasSubstr("67108860 chunks are needed")));
-  EXPECT_NO_THROW(with("s_chunks=\"0\"", "s_chunks=\"16777216\"")());
+  EXPECT_THAT(with("nchunksperloop=\"4\"", "nchunksperloop=\"4194303\""),
+              ThrowsMessage<Error>(HasSubstr("16777212 chunks are needed")));
+  EXPECT_THAT(with("s_chunks=\"0\"", "s_chunks=\"4194304\""),
+              ThrowsMessage<Error>(HasSubstr("a.xml:2: 4194312 chunks on all gpus so far; expected at most 4194304")));
+  EXPECT_NO_THROW(with("s_chunks=\"0\"", "s_chunks=\"1048576\"")());
   EXPECT_THAT(
       [] {
         std::string text = contents("allreduce-binomial.xml");  // of one chunk, cut in four
-        text.replace(text.find("s_chunks=\"0\""), 12, "s_chunks=\"9999999\"");
+        text.replace(text.find("s_chunks=\"0\""), 12, "s_chunks=\"1999999\"");
         read_msccl_xml(text, "a.xml");
       },
-      ThrowsMessage<Error>(HasSubstr("s_chunks 9999999, each of which is cut in 4")));
+      ThrowsMessage<Error>(HasSubstr("s_chunks 1999999, each of which is cut in 4")));
   EXPECT_THAT(with("s_chunks=\"0\"", "s_chunks=\"-1\""), ThrowsMessage<Error>(HasSubstr("a.xml:2: s_chunks='-1'")));
   EXPECT_THAT(with("ngpus=\"4\"", "ngpus=\"0\""), ThrowsMessage<Error>(HasSubstr("a.xml:1: ngpus='0'")));
 }
