@@ -180,7 +180,8 @@ Ends ends_named(const NodesByName& nodes, std::string_view cable, const std::str
     const auto a = nodes.find(cable.substr(0, dash)), b = nodes.find(cable.substr(dash + 1));
     if (a != nodes.end() && b != nodes.end()) return {a->second, b->second};
   }
-  throw Error(fmt::format("{}: cable '{}' joins no two nodes; expected A-B, both names of nodes", spec, cable));
+  throw Error(
+      fmt::format("{}: cable {} joins no two nodes; expected A-B, both names of nodes", spec, in_quotes(cable)));
 }
 
 Topology without_links(const Topology& topology, std::span<const std::string> cables, const std::string& spec) {
@@ -215,7 +216,7 @@ ByLot lot_argument(const std::string& spec, const std::string& argument, std::st
     const char* const end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || rest != end || value < 0 || words.size() > 2)
-      throw Error(fmt::format("{}: '{}'; expected {}", spec, argument, expected));
+      throw Error(fmt::format("{}: {}; expected {}", spec, in_quotes(argument), expected));
     return value;
   };
   ByLot lot;
@@ -230,7 +231,7 @@ Topology without_hosts(const Topology& topology, std::span<const std::string> ho
   for (const std::string& host : hosts) {
     const auto found = nodes.find(host);
     if (found == nodes.end() || !topology.is_host(found->second))
-      throw Error(fmt::format("{}: no host '{}'; expected names of hosts", name, host));
+      throw Error(fmt::format("{}: no host {}; expected names of hosts", name, in_quotes(host)));
     gone.hosts[index(found->second)] = true;
   }
   if (std::find(gone.hosts.begin(), gone.hosts.end(), false) == gone.hosts.end())

@@ -6,12 +6,13 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 
 namespace colltopo {
 
 void refuse(const FamilySpec& spec, std::string_view fault, std::string_view expected) {
-  throw Error(fmt::format("{}: {}; expected {}", spec.text, fault, expected));
+  throw Error(fmt::format("{}: {}; expected {}", short_text(spec.text), fault, expected));
 }
 
 int number(const FamilySpec& spec, std::string_view text, std::string_view what, int least, int most) {
@@ -19,7 +20,7 @@ int number(const FamilySpec& spec, std::string_view text, std::string_view what,
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc{} || rest != end || value < least || value > most)
-    refuse(spec, fmt::format("{} '{}'", what, text), fmt::format("a whole number in {}..{}", least, most));
+    refuse(spec, fmt::format("{} {}", what, in_quotes(text)), fmt::format("a whole number in {}..{}", least, most));
   return value;
 }
 
@@ -32,6 +33,7 @@ std::vector<int> sides_in(const FamilySpec& spec, std::string_view text) {
   std::vector<int> sides;
   for (;;) {
     const std::size_t end = text.find('x');
+    if (sides.size() == k_most_sides) refuse(spec, "too many sides", fmt::format("up to {}", k_most_sides));
     sides.push_back(number(spec, text.substr(0, end), "side", 1, k_most_hosts));
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);

@@ -15,7 +15,7 @@ namespace {
 constexpr int k_most_tries = 1000;  // of whole graphs, until one is connected
 constexpr int k_most_degree = 1024;
 constexpr int k_most_seed = 2147483647;
-constexpr std::int64_t k_most_ends = 1 << 25;  // of cables: what a topology can hold
+constexpr std::int64_t k_most_ends = 1 << 22;  // of cables: some 100 bytes each while they are drawn
 
 struct Cable {
   NodeId a = 0, b = 0;

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "topology/families.h"
 
 namespace colltopo {
@@ -19,7 +20,7 @@ struct Sides {
 };
 Sides two_sides(const FamilySpec& spec, const std::string& text) {
   const std::vector<int> sides = sides_in(spec, text);
-  if (sides.size() != 2) refuse(spec, fmt::format("'{}'", text), "two sides such as 2x2");
+  if (sides.size() != 2) refuse(spec, fmt::format("{}", in_quotes(text)), "two sides such as 2x2");
   return {sides[0], sides[1]};
 }
 

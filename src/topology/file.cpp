@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/lines.h"
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
@@ -24,28 +24,6 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int k_version = 1;
-
-/// Reads a text and counts its lines: the parser has no places of its own.
-class CountingIterator {
- public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  CountingIterator(const char* at, std::int64_t& line) : at_(at), line_(&line) {}
-  const char& operator*() const { return *at_; }
-  CountingIterator& operator++() {
-    if (*at_++ == '\n') ++*line_;
-    return *this;
-  }
-  friend bool operator==(const CountingIterator& a, const CountingIterator& b) { return a.at_ == b.at_; }
-
- private:
-  const char* at_;
-  std::int64_t* line_;
-};
 
 /// On which line each key of the file's object stands, and each of its links.
 struct Lines {
@@ -89,14 +67,14 @@ void expect_different_names(const Topology& topology, const Place& place) {
 }
 
 double number(const json& value, const Place& place) {
-  if (!value.is_number()) place.refuse(value.dump(), "a number");
+  if (!value.is_number()) place.refuse(shown(value), "a number");
   return value.get<double>();
 }
 
 std::int64_t whole_number(const json& value, const Place& place) {
   constexpr std::int64_t k_most = std::numeric_limits<std::int32_t>::max();
   if (!value.is_number_integer() || value.get<std::int64_t>() < 0 || value.get<std::int64_t>() > k_most)
-    place.refuse(value.dump(), "a whole number of 0 or more");
+    place.refuse(shown(value), "a whole number of 0 or more");
   return value.get<std::int64_t>();
 }
 
@@ -108,14 +86,14 @@ std::int64_t count_of(const json& nodes, const Place& place) {
 void name_nodes(TopologyBuilder& builder, const json& nodes, NodeId first, const Place& place) {
   if (!nodes.is_array()) return;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].is_string()) place.refuse(fmt::format("[{}] is {}", i, nodes[i].dump()), "a name in quotes");
+    if (!nodes[i].is_string()) place.refuse(fmt::format("[{}] is {}", i, shown(nodes[i])), "a name in quotes");
     builder.name_node(first + static_cast<NodeId>(i), nodes[i].get<std::string>());
   }
 }
 
 void add_link(TopologyBuilder& builder, const json& link, const Place& place) {
   if (!link.is_object())
-    place.refuse(link.dump(), R"({"tail": NODE, "head": NODE, "bandwidth": BYTES_PER_SECOND, "latency": SECONDS})");
+    place.refuse(shown(link), R"({"tail": NODE, "head": NODE, "bandwidth": BYTES_PER_SECOND, "latency": SECONDS})");
   expect_keys(link, {"tail", "head", "bandwidth", "latency"}, place);
   const auto tail = static_cast<NodeId>(whole_number(member(link, "tail", place), place));
   const auto head = static_cast<NodeId>(whole_number(member(link, "head", place), place));
@@ -132,20 +110,20 @@ void add_link(TopologyBuilder& builder, const json& link, const Place& place) {
 }
 
 void set_grid(TopologyBuilder& builder, const json& grid, const Place& place) {
-  if (!grid.is_object()) place.refuse(grid.dump(), R"({"sides": [NUMBERS], "wraps": true or false})");
+  if (!grid.is_object()) place.refuse(shown(grid), R"({"sides": [NUMBERS], "wraps": true or false})");
   expect_keys(grid, {"sides", "wraps"}, place);
   std::vector<int> sides;
   const json& given = member(grid, "sides", place);
-  if (!given.is_array()) place.refuse(given.dump(), "\"sides\" to be a list of numbers");
+  if (!given.is_array()) place.refuse(shown(given), "\"sides\" to be a list of numbers");
   for (const json& side : given) sides.push_back(static_cast<int>(whole_number(side, place)));
   const json& wraps = member(grid, "wraps", place);
-  if (!wraps.is_boolean()) place.refuse(wraps.dump(), "\"wraps\" to be true or false");
+  if (!wraps.is_boolean()) place.refuse(shown(wraps), "\"wraps\" to be true or false");
   builder.grid(std::move(sides), wraps.get<bool>());
 }
 
 void set_routes(TopologyBuilder& builder, const json& routes, const Place& place) {
   const auto paths = routes.is_string() ? single_paths_named(routes.get<std::string>()) : std::nullopt;
-  if (!paths) place.refuse(routes.dump(), "\"lowest\" or \"hash\"");
+  if (!paths) place.refuse(shown(routes), "\"lowest\" or \"hash\"");
   builder.route(*paths);
 }
 
@@ -156,14 +134,14 @@ Topology topology_in(const json& file, const std::string& file_name, const Lines
   const auto key = [&](const char* name) { return Place{file_name, lines.of(name), name}; };
   const Place version = key("colltopo-topology");
   if (whole_number(member(file, "colltopo-topology", top), version) != k_version)
-    version.refuse(file["colltopo-topology"].dump(), "version 1, the only one");
+    version.refuse(shown(file["colltopo-topology"]), "version 1, the only one");
 
   const Place hosts = key("hosts"), switches = key("switches"), links = key("links");
   const json& host_list = member(file, "hosts", top);
   const json switch_list = file.contains("switches") ? file["switches"] : json(0);
   std::string name = file_name;
   if (file.contains("name")) {
-    if (!file["name"].is_string()) key("name").refuse(file["name"].dump(), "a text");
+    if (!file["name"].is_string()) key("name").refuse(shown(file["name"]), "a text");
     name = file["name"].get<std::string>();
   }
   const std::int64_t host_count = count_of(host_list, hosts);
@@ -186,34 +164,13 @@ Topology topology_in(const json& file, const std::string& file_name, const Lines
 
 Topology read_topology(std::istream& in, const std::string& file_name) {
   const std::string text(std::istreambuf_iterator<char>(in), {});
-  std::int64_t line = 1;
   Lines lines;
   std::string key;
-  std::vector<std::vector<std::string>> keys;  // of the objects that are open: of two alike one would go unread
-  const auto note_lines = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (event == json::parse_event_t::object_start) keys.emplace_back();
-    if (event == json::parse_event_t::object_end) keys.pop_back();
-    if (event == json::parse_event_t::key) {
-      const auto name = parsed.get<std::string>();
-      if (std::ranges::find(keys.back(), name) != keys.back().end())
-        throw Error(fmt::format("{}:{}: key {} twice; expected it once", file_name, line, in_quotes(name)));
-      keys.back().push_back(name);
-      if (depth == 1) lines.keys[key = name] = line;
-    }
+  const auto note_line = [&](int depth, json::parse_event_t event, const json& parsed, std::int64_t line) {
+    if (event == json::parse_event_t::key && depth == 1) lines.keys[key = parsed.get<std::string>()] = line;
     if (event == json::parse_event_t::object_start && depth == 2 && key == "links") lines.links.push_back(line);
-    return true;
   };
-  json file;
-  try {
-    const char* const begin = text.data();
-    file = json::parse(CountingIterator(begin, line), CountingIterator(begin + text.size(), line), note_lines);
-  } catch (const json::exception& error) {
-    // "[json.exception.parse_error.101] parse error at line 3, column 5: syntax error ...": the part after the place is
-    // for people; "[json.exception.out_of_range.406] number overflow ..." has none.
-    const std::string what = error.what();
-    const std::size_t after = what.find(": ") != std::string::npos ? what.find(": ") : what.find("] ");
-    throw Error(fmt::format("{}:{}: {}; expected a topology as JSON", file_name, line, what.substr(after + 2)));
-  }
+  const json file = read_json<json>(text, file_name, "a topology as JSON", note_line);
   try {
     return topology_in(file, file_name, lines);
   } catch (const Error& error) {

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/lines.h"
+#include "base/plain.h"
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
 
@@ -16,7 +18,10 @@ namespace colltopo {
 namespace {
 
 constexpr std::int64_t k_most_nodes = 1 << 22;
-constexpr std::size_t k_most_links = 1 << 25;
+constexpr std::size_t k_most_links = 1 << 24;  // some 40 bytes each
+constexpr std::size_t k_most_name = 1000;      // bytes; of hosts 253 (RFC 1035), of made-up switches some hundred
+constexpr std::size_t k_most_text = 1 << 16;   // bytes of a topology's name, which may be a spec with a list of cables
+constexpr std::size_t k_most_sides = 32;       // 22 sides of 2 have as many points as there may be nodes
 
 // Counting sort: links keep their order within a node.
 void group_by(const std::vector<Link>& links, NodeId Link::*end, NodeId nodes, std::vector<LinkId>& grouped,
@@ -60,6 +65,16 @@ std::string grid_fault(const Topology& topology) {
   return "";
 }
 
+/// Names come from others' files and end in scripts, pages and terminals: every one is looked at here.
+void expect_plain(std::string_view name, std::size_t most, std::string_view of) {
+  if (name.size() > most)
+    throw Error(
+        fmt::format("{}: the name of {} has {} bytes; allowed are {}", short_text(name), of, name.size(), most));
+  if (const std::size_t at = control_at(name); at != std::string_view::npos)
+    throw Error(fmt::format("{}: the name of {} has a control character at byte {}; allowed are letters",
+                            short_text(name), of, at));
+}
+
 }  // namespace
 
 std::span<const LinkId> Topology::links_out(NodeId node) const { return group(out_, first_out_, node); }
@@ -70,6 +85,7 @@ std::string Topology::link_name(LinkId id) const {
 }
 
 TopologyBuilder::TopologyBuilder(std::string name, std::int64_t hosts, std::int64_t switches) {
+  expect_plain(name, k_most_text, "a topology");
   if (hosts < 1 || switches < 0 || hosts > k_most_nodes || switches > k_most_nodes - hosts)
     throw Error(fmt::format("{}: {} hosts and {} switches; allowed are 1 host or more and {} nodes in all", name, hosts,
                             switches, k_most_nodes));
@@ -82,8 +98,9 @@ TopologyBuilder::TopologyBuilder(std::string name, std::int64_t hosts, std::int6
 
 TopologyBuilder& TopologyBuilder::name_node(NodeId node, std::string name) {
   if (node < 0 || node >= topology_.nodes() || name.empty())
-    throw Error(fmt::format("{}: name '{}' for node {}; nodes are 0..{} and names not empty", topology_.name_, name,
-                            node, topology_.nodes() - 1));
+    throw Error(fmt::format("{}: name {} for node {}; nodes are 0..{} and names not empty", topology_.name_,
+                            in_quotes(name), node, topology_.nodes() - 1));
+  expect_plain(name, k_most_name, "a node");
   topology_.node_names_[static_cast<std::size_t>(node)] = std::move(name);
   return *this;
 }
@@ -118,6 +135,8 @@ TopologyBuilder& TopologyBuilder::grid(std::vector<int> sides, bool wraps) {
 }
 
 TopologyBuilder& TopologyBuilder::arrange(std::vector<int> sides) {
+  if (sides.size() > k_most_sides)
+    throw Error(fmt::format("{}: {} sides; allowed are {}", topology_.name_, sides.size(), k_most_sides));
   std::int64_t points = 1;
   for (const int side : sides) {
     if (side < 1) points = std::numeric_limits<std::int32_t>::max();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "colltopo/placement.h"
 
@@ -39,22 +40,23 @@ Topology with_bandwidth(const Topology& topology, const std::string& spec, const
   double bandwidth = 0;
   if (!parse_bandwidth(argument, bandwidth) || bandwidth <= 0)
     throw Error(
-        fmt::format("{}: bandwidth '{}'; expected a number above 0 and one of bps kbps Mbps Gbps Tbps (bits) or "
+        fmt::format("{}: bandwidth {}; expected a number above 0 and one of bps kbps Mbps Gbps Tbps (bits) or "
                     "Bps kBps MBps GBps TBps (bytes)",
-                    spec, argument));
+                    spec, in_quotes(argument)));
   return with_links(topology, spec, [&](Link& link) { link.bandwidth = bandwidth; }).build();
 }
 
 Topology with_latency(const Topology& topology, const std::string& spec, const std::string& argument) {
   double latency = 0;
   if (!parse_latency(argument, latency) || latency < 0)
-    throw Error(fmt::format("{}: latency '{}'; expected a number of 0 or more and one of ns us ms s", spec, argument));
+    throw Error(
+        fmt::format("{}: latency {}; expected a number of 0 or more and one of ns us ms s", spec, in_quotes(argument)));
   return with_links(topology, spec, [&](Link& link) { link.latency = latency; }).build();
 }
 
 Topology with_routes(const Topology& topology, const std::string& spec, const std::string& argument) {
   const std::optional<SinglePaths> paths = single_paths_named(argument);
-  if (!paths) throw Error(fmt::format("{}: routes '{}'; expected lowest or hash", spec, argument));
+  if (!paths) throw Error(fmt::format("{}: routes {}; expected lowest or hash", spec, in_quotes(argument)));
   TopologyBuilder builder = with_links(topology, spec, [](Link&) {});
   return std::move(builder.route(*paths)).build();
 }
@@ -73,7 +75,7 @@ double in_link_units(const Topology& topology, const std::string& spec, const st
   const char* const end = argument.data() + argument.size();
   const auto [rest, error] = std::from_chars(argument.data(), end, links);
   if (error != std::errc{} || rest != end || !std::isfinite(links) || links <= 0)
-    throw Error(fmt::format("{}: '{}' links; expected a number above 0, such as 4 or 2.5", spec, argument));
+    throw Error(fmt::format("{}: {} links; expected a number above 0, such as 4 or 2.5", spec, in_quotes(argument)));
   if (topology.links().empty())
     throw Error(fmt::format("{}: no links to limit; expected a topology that has some", spec));
   return links * topology.slowest_bandwidth();

@@ -1,5 +1,6 @@
 // Ranks on hosts: the derived topology, and which rank has which place in it.
 #include "colltopo/placement.h"
+#include "base/lines.h"
 
 #include <algorithm>
 #include <charconv>
@@ -86,15 +87,15 @@ Topology with_ranks(const Topology& machine, std::span<const int> ranks_on, std:
 std::vector<int> ranks_on_hosts(std::string_view text, NodeId hosts) {
   const auto refuse = [&](std::string_view fault) {
     throw Error(
-        fmt::format("ranks '{}': {}; expected a number of ranks for every host, or a list for {} hosts such as "
+        fmt::format("ranks {}: {}; expected a number of ranks for every host, or a list for {} hosts such as "
                     "2,1,0*{}",
-                    text, fault, hosts, std::max(1, hosts - 2)));
+                    in_quotes(text), fault, hosts, std::max(1, hosts - 2)));
   };
   const auto number = [&](std::string_view digits) {
     int value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (error != std::errc{} || end != digits.data() + digits.size() || value < 0)
-      refuse(fmt::format("'{}' is no number of 0 or more", digits));
+      refuse(fmt::format("{} is no number of 0 or more", in_quotes(digits)));
     return value;
   };
   std::vector<int> ranks_on;

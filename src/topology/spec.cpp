@@ -23,7 +23,8 @@ template <typename Rows>
 const auto& row_named(const Rows& rows, const std::string& name, const std::string& spec, std::string_view what) {
   for (const auto& row : rows)
     if (row.name == name) return row;
-  throw Error(fmt::format("{}: unknown {} '{}'; expected one of: {}", spec, what, name, names_of(rows)));
+  throw Error(
+      fmt::format("{}: unknown {} {}; expected one of: {}", short_text(spec), what, in_quotes(name), names_of(rows)));
 }
 
 template <typename Rows>
@@ -34,10 +35,23 @@ std::string lines_of(const Rows& rows, std::string_view before, std::string_view
   return lines;
 }
 
+// The letters of a family's name are others: "./", "/" and a name with an extension are those of a file.
+bool means_file(std::string_view spec) {
+  const std::size_t mark = spec.find_first_of("./");
+  return mark != std::string_view::npos && mark < spec.find(':');
+}
+
+[[noreturn]] void refuse_path(const std::string& path) {
+  std::error_code none;
+  throw Error(fmt::format("{}: {}; expected a topology file or a spec such as torus:4x4", short_text(path),
+                          std::filesystem::exists(path, none) ? "no regular file" : "no such file"));
+}
+
 }  // namespace
 
 Topology topology_of(std::string_view text) {
   const std::string spec(text);
+  if (means_file(spec)) refuse_path(spec);
   const std::size_t end = text.find('/');
   std::vector<std::string> words = split_at(text.substr(0, end), ':');
   FamilySpec family_spec{spec, words.front(), {words.begin() + 1, words.end()}};
