@@ -25,7 +25,7 @@ Program linear(const Shape& shape, Rank rank) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
-  program.reserve(index(2 * ranks), index(2 * ranks)).step(1);
+  program.reserve(2 * index(ranks), 2 * index(ranks)).step(1);
   for (Rank i = 1; i < ranks; ++i) {
     const Rank to = (rank + i) % ranks;
     program.send({block(Buffer::input, shape, to)}, to);
@@ -41,7 +41,7 @@ Program linear_allgather(const Shape& shape, Rank rank) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({{Buffer::input, 0, shape.chunks}}, {block(Buffer::output, shape, rank)});
-  program.reserve(index(2 * ranks), index(2 * ranks)).step(1);
+  program.reserve(2 * index(ranks), 2 * index(ranks)).step(1);
   for (Rank i = 1; i < ranks; ++i) program.send({block(Buffer::output, shape, rank)}, (rank + i) % ranks);
   for (Rank i = 1; i < ranks; ++i) {
     const Rank from = (rank - i + ranks) % ranks;
@@ -56,7 +56,7 @@ Program pairwise(const Shape& shape, Rank rank, const AlgorithmOptions&) {
   ProgramBuilder program(shape, rank);
   const Rank ranks = shape.ranks;
   program.copy({block(Buffer::input, shape, rank)}, {block(Buffer::output, shape, rank)});
-  program.reserve(index(2 * ranks), index(2 * ranks));
+  program.reserve(2 * index(ranks), 2 * index(ranks));
   for (Rank i = 1; i < ranks; ++i) {
     const Rank to = power_of_two(ranks) ? rank ^ i : (rank + i) % ranks;
     const Rank from = power_of_two(ranks) ? rank ^ i : (rank - i + ranks) % ranks;

@@ -23,6 +23,13 @@ std::string title_of(const Schedule& schedule) {
   return fmt::format("{}: {} on {} ranks", schedule.name, name(schedule.shape.collective), schedule.shape.ranks);
 }
 
+// Each step is a column, whether or not anything happens in it.
+void check_columns(const Schedule& schedule) {
+  if (static_cast<std::size_t>(schedule.steps()) > k_most_marks)
+    throw Error(fmt::format("{}: {} steps to draw; at most {} can be read, draw one step or a smaller schedule",
+                            schedule.name, schedule.steps(), k_most_marks));
+}
+
 void check_messages(const Schedule& schedule, std::size_t messages) {
   if (messages > k_most_marks)
     throw Error(fmt::format("{}: {} messages to draw; at most {} can be read, draw one step or a smaller schedule",
@@ -52,9 +59,10 @@ std::map<std::pair<Rank, Step>, LocalWork> local_work(const Schedule& schedule) 
 class Columns {
  public:
   Columns(Step steps, double width) : width_(width), steps_(steps) {}
-  double begin(Step step) const { return step == 0 ? k_left : k_left + k_local + (step - 1) * width_; }
-  double arrows_end(Step step) const { return begin(step + 1) - k_local; }
-  double end() const { return begin(steps_ + 1); }
+  double begin(Step step) const { return step == 0 ? k_left : end(step - 1); }
+  double end(Step step) const { return k_left + k_local + step * width_; }
+  double arrows_end(Step step) const { return end(step) - k_local; }
+  double end() const { return end(steps_); }
 
  private:
   double width_;
@@ -65,9 +73,9 @@ void draw_frame(Svg& svg, const Schedule& schedule, const Columns& columns, doub
   const Step steps = schedule.steps();
   for (Step step = 1; step <= steps; ++step) {
     if (step % 2 == 1)
-      svg.rectangle({columns.begin(step), k_top - 34}, columns.begin(step + 1) - columns.begin(step),
-                    bottom - k_top + 52, "#f4f7fa", {"none", 0, false});
-    svg.text({0.5 * (columns.begin(step) + columns.begin(step + 1)), k_top - 22}, fmt::format("step {}", step),
+      svg.rectangle({columns.begin(step), k_top - 34}, columns.end(step) - columns.begin(step), bottom - k_top + 52,
+                    "#f4f7fa", {"none", 0, false});
+    svg.text({0.5 * (columns.begin(step) + columns.end(step)), k_top - 22}, fmt::format("step {}", step),
              {.size = 12, .colour = "#445566", .bold = true});
   }
   for (Rank rank = 0; rank < schedule.shape.ranks; ++rank) {
@@ -80,7 +88,7 @@ void draw_frame(Svg& svg, const Schedule& schedule, const Columns& columns, doub
 void draw_local_work(Svg& svg, const Schedule& schedule, const Columns& columns) {
   for (const auto& [place, work] : local_work(schedule)) {
     const auto& [rank, step] = place;
-    const Point at{columns.begin(step + 1) - k_local / 2, k_top + rank * k_row};
+    const Point at{columns.end(step) - k_local / 2, k_top + rank * k_row};
     if (work.copied > 0) {
       svg.rectangle(at - Point{4, 4}, 8, 8, "#7d8b99", {"#55626f", 1, false});
       svg.text(at - Point{0, 11}, fmt::format("{}", work.copied), {.size = 10, .colour = "#55626f", .halo = true});
@@ -107,6 +115,7 @@ std::size_t most_in_a_step(const std::vector<Message>& messages) {
 std::string schedule_svg(const Schedule& schedule) {
   const std::vector<Message> messages = messages_of(schedule);
   check_messages(schedule, messages.size());
+  check_columns(schedule);
   // Room for fans of arrows: they are told apart by where along them the count stands.
   const double column = std::min(320.0, 130.0 + 14.0 * static_cast<double>(most_in_a_step(messages)));
   const Columns columns(schedule.steps(), column);

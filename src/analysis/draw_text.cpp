@@ -6,6 +6,7 @@
 
 #include "colltopo/cost.h"
 #include "colltopo/draw.h"
+#include "colltopo/error.h"
 
 namespace colltopo {
 
@@ -70,6 +71,10 @@ std::map<Step, Column> columns_of(const Schedule& schedule) {
     for (std::size_t i = 0; i < program.size(); ++i) cells[program.op(i).step].add(program.op(i));
     for (const auto& [step, cell] : cells) {
       Column& column = columns.try_emplace(step, ranks).first->second;
+      constexpr std::size_t k_most_cells = 1 << 22;  // a page of text for each four of them
+      if (columns.size() * ranks > k_most_cells)
+        throw Error(fmt::format("{}: more than {} steps of {} ranks to draw; draw one step or a smaller schedule",
+                                schedule.name, k_most_cells / ranks, ranks));
       column[static_cast<std::size_t>(program.rank())] = cell.text();
     }
   }

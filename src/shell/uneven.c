@@ -170,7 +170,7 @@ int shell_uneven_packed(const struct shell_side *side, const struct shell_uneven
     const struct shell_blocks *const input = read_side(move), *const output = &move->output;
     const size_t places = input->blocks + output->blocks;
     size_t *const at = shell_lend(side->memory, places * sizeof(*at) + sum_of(input) + sum_of(output) + 1);
-    char *const packed = (char *)(at + places);
+    char *packed;
     colltopo_blocks blocks = *call->blocks;
     struct shell_packing packing;
     int status;
@@ -178,6 +178,7 @@ int shell_uneven_packed(const struct shell_side *side, const struct shell_uneven
     if (at == NULL) {
         return side->no_memory;
     }
+    packed = (char *)(at + places);
     call->blocks = &blocks;
     shell_uneven_lays_out(move, at, at + input->blocks, &packing, &blocks);
     status = shell_uneven_packs(side, move, &packing, packed, call);
