@@ -1,6 +1,9 @@
 # Completion of `colltopo` for bash: commands, options and values as the command itself lists them in its help.
 _colltopo() {
-  local word=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[0]} words=
+  local word=${COMP_WORDS[COMP_CWORD]} words= command
+  # Only the one of PATH, and no folder of PATH that is relative: a key pressed in somebody's folder must run nothing there.
+  command=$(type -P colltopo)
+  [[ $command == /* ]] || return 0
   if [ "$COMP_CWORD" -eq 1 ]; then
     words=$("$command" --help 2>/dev/null | sed -n '/^subcommands:/I,/^$/s/^  \([a-z][a-z-]*\).*/\1/p')
     words+=" --help --version"

@@ -205,10 +205,10 @@ def prolog():
 
 
 def completion():
-    def completed(*words):
+    def completed(*words, program="colltopo", path=os.path.dirname(COLLTOPO) + ":" + os.environ["PATH"], folder="."):
         script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _colltopo; printf "%s\\n" "${COMPREPLY[@]}"'
-        done = subprocess.run(["bash", "-c", script, "bash", os.path.join(PACKAGING, "colltopo.bash"), COLLTOPO, *words], text=True,
-                              capture_output=True, check=True)
+        done = subprocess.run(["bash", "-c", script, "bash", os.path.join(PACKAGING, "colltopo.bash"), program, *words], text=True,
+                              capture_output=True, check=True, cwd=folder, env={**os.environ, "PATH": path})
         return done.stdout.split()
 
     for command in ("generate", "doctor", "routes", "bound"):
@@ -216,6 +216,16 @@ def completion():
     assert completed("gen") == ["generate"], completed("gen")
     assert "--json" in completed("bound", "--j") and "--on" in completed("verify", "x", "--o"), completed("verify", "x", "--o")
     assert "allreduce" in completed("bound", "allr"), completed("bound", "allr")
+    # A key pressed in somebody's folder runs nothing there, however the program is called or PATH is set.
+    with tempfile.TemporaryDirectory() as folder:
+        with open(f"{folder}/colltopo", "w", encoding="utf-8") as trap:
+            trap.write("#!/bin/sh\ntouch ran\n")
+        os.chmod(f"{folder}/colltopo", 0o755)
+        for program in ("./colltopo", f"{folder}/colltopo", "colltopo"):
+            for path in (os.environ["PATH"], ":" + os.environ["PATH"], ".:" + os.environ["PATH"]):
+                for words in (("",), ("bound", "--j")):
+                    completed(*words, program=program, path=path, folder=folder)
+        assert os.listdir(folder) == ["colltopo"], os.listdir(folder)
 
 
 if __name__ == "__main__":
