@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "cli/command.h"
 #include "colltopo/error.h"
 
@@ -50,7 +51,7 @@ Certificate read_certificate(const std::string& path, const Topology& topology) 
   std::string line;
   std::size_t number = 0;
   const auto fault = [&](const std::string& expectation) {
-    return Error(fmt::format("{}:{}: '{}'; expected {}", input_name(path), number, line, expectation));
+    return Error(fmt::format("{}:{}: {}; expected {}", input_name(path), number, in_quotes(line), expectation));
   };
   const auto next = [&] {
     line.clear();

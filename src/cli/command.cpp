@@ -17,6 +17,8 @@
 
 #include "base/lines.h"
 #include "base/numbers.h"
+#include "base/plain.h"
+#include "base/read_file.h"
 #include "base/replace_file.h"
 #include "colltopo/error.h"
 #include "colltopo/formats.h"
@@ -66,7 +68,7 @@ std::string Report::text() const {
   std::size_t width = 0;
   for (const auto& [label, value] : lines_) width = std::max(width, label.size());
   std::string all;
-  for (const auto& [label, value] : lines_) all += fmt::format("{:<{}}  {}\n", label, width, value);
+  for (const auto& [label, value] : lines_) all += fmt::format("{:<{}}  {}\n", label, width, plain_lines(value));
   return all;
 }
 
@@ -97,15 +99,7 @@ void Report::print(const Session& session, const std::string& output) const {
 
 std::string input_name(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-std::string file_contents(const std::string& path) {
-  if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw Error(fmt::format("{}: cannot be read: it is a directory; expected a file", path));
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error(fmt::format("{}: cannot be read: {}; expected a file", path, std::strerror(errno)));
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+std::string file_contents(const std::string& path) { return read_file_or_pipe(path); }
 
 void write_output(const std::string& path, const std::string& contents, const Session& session) {
   if (path == "-") {
@@ -131,14 +125,7 @@ Topology topology_argument(const std::string& argument, const std::string& forma
   if (is_switch_list || path == "-" || is_file(path))
     return import_topology(file_contents(path), input_name(path), format);
   if (!format.empty()) throw Error(fmt::format("{}: no such file; --format is for topology files", argument));
-  try {
-    return topology_of(argument);
-  } catch (const Error& error) {
-    // A family never has these letters, so a file was meant.
-    if (argument.find(':') == std::string::npos && argument.find_first_of("./") != std::string::npos)
-      throw Error(fmt::format("{}: no such file; expected a topology file or a spec such as torus:4x4", argument));
-    throw;
-  }
+  return topology_of(argument);
 }
 
 void add_without(CLI::App& command, std::vector<Breakage>& without) {
@@ -211,8 +198,8 @@ Topology topology_of_any(const AnySchedule& schedule, const std::string& on) {
     throw Error(
         fmt::format("its fingerprint is {} now; the file was made for {}", fingerprint(topology), schedule.topology));
   } catch (const Error& error) {
-    throw Error(fmt::format("{}: made for '{}': {}; --on TOPO says where that topology is", schedule.name,
-                            schedule.topology_name, error.what()));
+    throw Error(fmt::format("{}: made for {}: {}; --on TOPO says where that topology is", schedule.name,
+                            in_quotes(schedule.topology_name), error.what()));
   }
 }
 
@@ -240,13 +227,13 @@ std::vector<int> sides_argument(const std::string& dimensions, const Topology& t
 Collective collective_argument(const std::string& name) {
   const auto collective = collective_named(name);
   if (collective) return *collective;
-  throw Error(fmt::format("collective '{}' is unknown; expected one of: {}", name, collective_names(" ")));
+  throw Error(fmt::format("collective {} is unknown; expected one of: {}", in_quotes(name), collective_names(" ")));
 }
 
 Collective call_argument(const std::string& name) {
   const auto call = call_named(name);
   if (call) return *call;
-  throw Error(fmt::format("collective '{}' is unknown; expected one of: {}", name, call_names(" ")));
+  throw Error(fmt::format("collective {} is unknown; expected one of: {}", in_quotes(name), call_names(" ")));
 }
 
 std::vector<std::size_t> bytes_argument(const std::string& list) {
@@ -265,10 +252,10 @@ std::vector<std::size_t> bytes_argument(const std::string& list) {
       }
     }
     if (error != std::errc{} || rest != end || value > std::numeric_limits<std::size_t>::max() / unit)
-      throw Error(fmt::format("bytes '{}'; expected whole numbers with K, M or G, separated by commas", item));
+      throw Error(fmt::format("bytes {}; expected whole numbers with K, M or G, separated by commas", in_quotes(item)));
     all.push_back(value * unit);
   }
-  if (all.empty()) throw Error(fmt::format("bytes '{}'; expected at least one number", list));
+  if (all.empty()) throw Error(fmt::format("bytes {}; expected at least one number", in_quotes(list)));
   return all;
 }
 

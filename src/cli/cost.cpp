@@ -1,6 +1,7 @@
 // colltopo cost: time of a schedule on a network by the prices that coll/topo chooses by, next to what bandwidth makes
 // every schedule take.
 #include "colltopo/cost.h"
+#include "base/lines.h"
 
 #include <charconv>
 #include <iostream>
@@ -52,8 +53,8 @@ Machine machine_for(const CostArguments& arguments, const Topology& topology) {
   Machine machine = machine_on(topology, arguments.settings);
   if (arguments.overhead.empty()) return machine;
   if (!parse_latency(arguments.overhead, machine.overhead) || machine.overhead < 0)
-    throw Error(
-        fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
+    throw Error(fmt::format("--overhead {}; expected a number of 0 or more and one of ns us ms s",
+                            in_quotes(arguments.overhead)));
   return machine;
 }
 
@@ -64,7 +65,7 @@ int segments_argument(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), segments);
   if (text == "auto") return 0;
   if (error != std::errc{} || end != text.data() + text.size() || segments < 1 || segments > k_most)
-    throw Error(fmt::format("--segments '{}'; expected auto or a number in 1..{}", text, k_most));
+    throw Error(fmt::format("--segments {}; expected auto or a number in 1..{}", in_quotes(text), k_most));
   return segments;
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +14,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/lines.h"
+#include "base/read_file.h"
 #include "cli/doctor.h"
 #include "colltopo/error.h"
 #include "colltopo/placement.h"
@@ -50,7 +51,8 @@ void examine_settings(const Job& job, Findings& findings) {
   std::vector<std::string> taken;
   for (const auto& [name, value] : job.settings) {
     if (!is_setting(name)) {
-      findings.fault("settings", fmt::format("there is no parameter coll_topo_{}, which is set to '{}'", name, value),
+      findings.fault("settings",
+                     fmt::format("there is no parameter coll_topo_{}, which is set to {}", name, in_quotes(value)),
                      "ompi_info --param coll topo --level 9 lists them; unset this one");
       continue;
     }
@@ -190,7 +192,8 @@ void examine_transport(const Job& job, int ranks, Findings& findings) {
       const std::string name = device.substr(0, device.find(':'));
       if (!std::filesystem::exists("/sys/class/net/" + name, none) &&
           !std::filesystem::exists("/sys/class/infiniband/" + name, none))
-        findings.fault("lanes", fmt::format("lanes '{}': there is no device {} on this host", lanes.text, name),
+        findings.fault("lanes",
+                       fmt::format("lanes {}: there is no device {} on this host", in_quotes(lanes.text), name),
                        "name devices that `ip link` or `ucx_info -d` lists");
     }
   // A connection to each peer and lane from either end, and what a process has open besides.
@@ -227,13 +230,15 @@ void examine_limits(Findings& findings) {
 void expand(const std::string& word, const std::string& list, std::vector<std::string>& names) {
   const std::size_t open = word.find('['), close = word.find(']');
   if (open == std::string::npos && close == std::string::npos) {
+    constexpr std::size_t k_most = 1 << 18;  // brackets multiply
+    if (names.size() == k_most) throw Error(fmt::format("host list {}: more than {} names", in_quotes(list), k_most));
     names.push_back(word);
     return;
   }
   if (open == std::string::npos || close == std::string::npos || close < open)
-    throw Error(fmt::format("host list '{}': brackets do not match", list));
+    throw Error(fmt::format("host list {}: brackets do not match", in_quotes(list)));
   const auto fault = [&](const std::string& range) {
-    return Error(fmt::format("host list '{}': '{}' is no range", list, range));
+    return Error(fmt::format("host list {}: {} is no range", in_quotes(list), in_quotes(range)));
   };
   std::istringstream ranges(word.substr(open + 1, close - open - 1));
   for (std::string range; std::getline(ranges, range, ',');) {
@@ -285,19 +290,20 @@ std::vector<std::string> expanded_host_list(const std::string& list) {
     if (!word.empty()) expand(word, list, names);
     word.clear();
   }
-  if (depth != 0) throw Error(fmt::format("host list '{}': brackets do not match", list));
+  if (depth != 0) throw Error(fmt::format("host list {}: brackets do not match", in_quotes(list)));
   return names;
 }
 
 std::vector<std::string> hosts_of_allocation() {
   std::vector<std::string> names;
+  std::set<std::string> known;
   const auto add = [&](const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (known.insert(name).second) names.push_back(name);
   };
   if (const char* list = std::getenv("SLURM_JOB_NODELIST"); list != nullptr) {
     for (const std::string& name : expanded_host_list(list)) add(name);
   } else if (const char* file = std::getenv("PBS_NODEFILE"); file != nullptr) {
-    std::ifstream in(file);
+    std::istringstream in(read_file(file, k_hosts_file));
     for (std::string name; in >> name;) add(name);
   } else if (const char* hosts = std::getenv("LSB_HOSTS"); hosts != nullptr) {
     std::istringstream in(hosts);

@@ -1,5 +1,7 @@
 // Of `colltopo doctor`: Open MPI and the component in it. Open MPI is asked by its own ompi_info, which loads
 // components as a job does; this process links no MPI.
+#include "base/lines.h"
+#include "base/read_file.h"
 #include "cli/doctor.h"
 
 #include <unistd.h>
@@ -9,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <sstream>
 
@@ -97,8 +98,7 @@ std::vector<std::string> component_folders(const OpenMpi& open_mpi, const std::s
 
 // "built for Open MPI 4.1.4" stands in the component's file; empty where it does not.
 std::string release_in(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string bytes = read_file_if_there(path, k_any_file).value_or("");
   constexpr std::string_view k_words = "built for Open MPI ";
   for (std::size_t at = bytes.find(k_words); at != std::string::npos; at = bytes.find(k_words, at + 1)) {
     const std::size_t begin = at + k_words.size(), end = bytes.find_first_not_of("0123456789.", begin);
@@ -151,7 +151,7 @@ void examine_selection(const OpenMpi& open_mpi, Findings& findings) {
   const bool listed = std::ranges::find(names, "topo") != names.end();
   if (!list.empty() && listed == excludes) {
     findings.fault(
-        "selection", fmt::format("the parameter coll is '{}', which leaves coll/topo out", list),
+        "selection", fmt::format("the parameter coll is {}, which leaves coll/topo out", in_quotes(list)),
         excludes ? "unset OMPI_MCA_coll, or take topo out of the list" : "add topo to OMPI_MCA_coll, or unset it");
     return;
   }

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "cli/command.h"
 #include "colltopo/choice.h"
 #include "colltopo/error.h"
@@ -50,7 +51,7 @@ Settings settings_from(const ExplainArguments& arguments) {
   for (const std::string& setting : arguments.settings) {
     const std::size_t equals = setting.find('=');
     if (equals == std::string::npos)
-      throw Error(fmt::format("--set '{}'; expected NAME=VALUE, as in --set latency_network=5us", setting));
+      throw Error(fmt::format("--set {}; expected NAME=VALUE, as in --set latency_network=5us", in_quotes(setting)));
     settings.set(setting.substr(0, equals), setting.substr(equals + 1));
   }
   return settings;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "base/replace_file.h"
 #include "cli/process_team.h"
 #include "colltopo/cost.h"
@@ -28,7 +29,7 @@ GenerateKind kind_of(const std::string& algorithm) {
       names += " " + name;
     }
   }
-  throw Error(fmt::format("algorithm '{}' is unknown; expected one of:{}", algorithm, names));
+  throw Error(fmt::format("algorithm {} is unknown; expected one of:{}", in_quotes(algorithm), names));
 }
 
 void run_generate(const GenerateArguments& arguments, Session& session) {

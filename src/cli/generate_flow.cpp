@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "cli/certificate.h"
 #include "cli/demand.h"
 #include "colltopo/chunking.h"
@@ -34,7 +35,8 @@ void read_path_set(const std::string& text, SynthesisOptions& options) {
   const auto [rest, error] =
       std::from_chars(text.data() + (has_length ? k_bounded.size() : 0), end, options.most_links);
   if (!has_length || error != std::errc() || rest != end || options.most_links < 1)
-    throw Error(fmt::format("--paths '{}'; expected disjoint, widened, shortest, bounded or bounded:LINKS", text));
+    throw Error(
+        fmt::format("--paths {}; expected disjoint, widened, shortest, bounded or bounded:LINKS", in_quotes(text)));
 }
 
 // Fractions are tried up to it, and buffers have 2^30 chunks.
@@ -49,7 +51,7 @@ constexpr std::size_t k_most_routes_sequential = 2'000'000;
 std::optional<LayerMethod> layer_method_argument(const std::string& text) {
   if (text.empty()) return {};
   if (const auto method = layer_method_named(text)) return *method;
-  throw Error(fmt::format("--layers '{}'; expected lash, lash-sequential, df-sssp or none", text));
+  throw Error(fmt::format("--layers {}; expected lash, lash-sequential, df-sssp or none", in_quotes(text)));
 }
 
 /// What a schedule was made for, tried on all networks that it may be of: the one at hand, that before anything broke,

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "cli/generate.h"
 #include "colltopo/allreduce_bound.h"
 #include "colltopo/cost.h"
@@ -31,7 +32,7 @@ ForestOptions forest_options(const GenerateArguments& arguments) {
   options.root = arguments.root;
   if (arguments.trees.empty() || options.few || options.optimum) return options;
   if (!parse_whole(arguments.trees, options.trees) || options.trees < 1)
-    throw Error(fmt::format("--trees '{}'; expected a number of 1 or more, optimum or few", arguments.trees));
+    throw Error(fmt::format("--trees {}; expected a number of 1 or more, optimum or few", in_quotes(arguments.trees)));
   return options;
 }
 
@@ -49,8 +50,8 @@ std::vector<bool> group_of(const std::string& list, const Topology& topology) {
       const bool range = parse_whole(item.substr(0, dash), first) &&
                          parse_whole(dash == std::string_view::npos ? item : item.substr(dash + 1), last);
       if (!range || first < 0 || last < first || last >= topology.hosts())
-        throw Error(fmt::format("--hosts '{}': no host of {}; expected names, or numbers in 0..{} such as 0-3,6", item,
-                                topology.name(), topology.hosts() - 1));
+        throw Error(fmt::format("--hosts {}: no host of {}; expected names, or numbers in 0..{} such as 0-3,6",
+                                in_quotes(item), topology.name(), topology.hosts() - 1));
     }
     for (std::int64_t i = first; i <= last; ++i) takes_part[static_cast<std::size_t>(i)] = true;
     if (comma == std::string_view::npos) return takes_part;

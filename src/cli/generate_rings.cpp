@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "cli/generate.h"
 #include "colltopo/cost.h"
 #include "colltopo/error.h"
@@ -16,7 +17,7 @@ namespace {
 
 TreeSearch tree_argument(const std::string& text) {
   if (const auto search = tree_search_named(text)) return *search;
-  throw Error(fmt::format("--tree '{}'; expected bfs, dfs or random", text));
+  throw Error(fmt::format("--tree {}; expected bfs, dfs or random", in_quotes(text)));
 }
 
 std::size_t most_messages_on_a_link(const Schedule& schedule, const Topology& topology) {

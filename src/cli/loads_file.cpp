@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "cli/command.h"
 #include "colltopo/error.h"
 
@@ -68,7 +69,7 @@ class LoadsFile {
     const std::string& cell = column < cells.size() ? cells[column] : "";
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
     if (error != std::errc() || end != cell.data() + cell.size() || !std::isfinite(value) || value < 0)
-      fail(fmt::format("'{}' in column {}; expected a number from 0", cell, column + 1));
+      fail(fmt::format("{} in column {}; expected a number from 0", in_quotes(cell), column + 1));
     return value;
   }
 

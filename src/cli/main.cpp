@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/plain.h"
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "colltopo/error.h"
@@ -12,6 +13,7 @@
 namespace {
 
 using namespace colltopo::cli;
+using colltopo::plain_lines;
 
 constexpr const char* k_about =
     "Schedules of MPI collectives for a network: make them, prove them right, price them, draw them.";
@@ -35,7 +37,7 @@ int report_failure(const Session& session, const std::string& what) {
   // mpirun ends all processes when the first one fails, which must not be before the one that speaks has spoken.
   if (session.silent) return k_good;
   if (session.json) std::cout << json_text({{"error", what}});
-  std::cerr << "colltopo: " << what << '\n';
+  std::cerr << "colltopo: " << plain_lines(what) << '\n';
   return k_usage;
 }
 

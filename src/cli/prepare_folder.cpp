@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/file_lock.h"
+#include "base/json.h"
 #include "base/replace_file.h"
 #include "base/trusted_file.h"
 #include "cli/certificate.h"
@@ -147,7 +148,7 @@ Earlier earlier_in(const std::string& folder, const Topology& network) {
     return earlier;
   }
   try {
-    const Json json = Json::parse(file_contents(report));
+    const Json json = read_json<Json>(file_contents(report), report, "what colltopo prepare writes");
     if (json.at("version") != COLLTOPO_VERSION) return earlier;
     for (const Json& file : json.at("files"))
       if (const auto name = file.at("file").get<std::string>(); is_name_of_ours(name)) earlier.files.insert(name);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/lines.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/steps_report.h"
@@ -124,8 +125,8 @@ void run_simulate(const SimulateArguments& arguments, const Session& session) {
   const auto start = std::chrono::steady_clock::now();
   double overhead_s = 0;
   if (!parse_latency(arguments.overhead, overhead_s) || overhead_s < 0)
-    throw Error(
-        fmt::format("--overhead '{}'; expected a number of 0 or more and one of ns us ms s", arguments.overhead));
+    throw Error(fmt::format("--overhead {}; expected a number of 0 or more and one of ns us ms s",
+                            in_quotes(arguments.overhead)));
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Topology topology = topology_argument(arguments.topology);
   const Rank most = arguments.fair ? k_most_hosts_fair : k_most_hosts;

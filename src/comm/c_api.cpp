@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "base/plain.h"
 #include "colltopo/colltopo.h"
 #include "comm/build_id.h"
 #include "comm/comm.h"
@@ -29,7 +30,7 @@ Result guard(Result otherwise, const Body& body) noexcept {
     return body();
   } catch (const std::exception& error) {
     try {
-      last_error = error.what();
+      last_error = colltopo::plain_text(error.what());
     } catch (const std::bad_alloc&) {
       last_error.clear();
     }

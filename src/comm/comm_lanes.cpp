@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/lines.h"
 #include "transport/communicator_numbers.h"
 #include "transport/lane_library.h"
 #include "transport/message_tag.h"
@@ -52,7 +53,7 @@ LaneSet* CommLanes::open_set(const LaneCalls& calls, const LaneSetting& setting,
   calls.listen_begin();
   LaneSet* const set = calls.open(setting.text.c_str(), lanes.data(), setting.lanes(), &why);
   calls.listen_end(&heard);
-  if (set == nullptr) *fault = fmt::format("rank {}: lanes '{}': {}", rank_, setting.text, why.text);
+  if (set == nullptr) *fault = fmt::format("rank {}: lanes {}: {}", rank_, in_quotes(setting.text), why.text);
   return set;
 }
 
@@ -119,8 +120,9 @@ bool CommLanes::wire(const Settings& settings, const std::string& plan, const Pr
   const Lane beyond = transport_->unserved(program);
   std::string fault;
   if (beyond >= 0)
-    fault = fmt::format("{}: rank {} has messages on lane {}, but lanes '{}' has {} (shared: one lane for all)",
-                        plan.substr(0, plan.find(' ')), rank_, beyond, settings.lanes.text, settings.lanes.lanes());
+    fault = fmt::format("{}: rank {} has messages on lane {}, but lanes {} has {} (shared: one lane for all)",
+                        plan.substr(0, plan.find(' ')), rank_, beyond, in_quotes(settings.lanes.text),
+                        settings.lanes.lanes());
   // After this, all are here: what follows waits for nobody who is still at work elsewhere, unless in a turn.
   if (!all_good(fault, remark)) return false;
   turn_.move_also([this] { transport_->move(); });  // others' connections are made by this rank too

@@ -7,16 +7,15 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/file_lock.h"
+#include "base/json.h"
 #include "base/lines.h"
 #include "base/numbers.h"
+#include "base/read_file.h"
 #include "base/trusted_file.h"
 #include "colltopo/colltopo.h"
 #include "colltopo/error.h"
@@ -79,7 +78,7 @@ ConstantsRecord::Times times_from(const Json& json) {
       std::size_t size = 0;
       if (!parse_number(bytes, size) || !value.is_number() || value.get<double>() < least)
         throw Error(fmt::format("{} of {} bytes: {}; must be {}", in_quotes(times.algorithm), in_quotes(bytes),
-                                in_quotes(value.dump()), what));
+                                shown(value), what));
       to[size] = value.get<double>();
     }
   };
@@ -160,8 +159,8 @@ std::string without_domain(std::string host) {
 namespace {
 
 std::vector<ConstantsRecord> records_in(const std::string& text, const std::string& path) {
+  const Json json = read_json<Json>(text, path, k_constants_file.expected);
   try {
-    const Json json = Json::parse(text);
     std::vector<ConstantsRecord> records;
     for (const Json& one : json.at("colltopo_constants")) records.push_back(record_from(one));
     return records;
@@ -188,12 +187,8 @@ std::string with_record(std::vector<ConstantsRecord> records, ConstantsRecord re
 }  // namespace
 
 std::vector<ConstantsRecord> read_constants(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) {
-    if (!std::filesystem::exists(path)) return {};
-    throw Error(fmt::format("{}: cannot be read; must be a file of constants", path));
-  }
-  return records_in({std::istreambuf_iterator<char>(in), {}}, path);
+  const std::optional<std::string> text = read_file_if_there(path, k_constants_file);
+  return text ? records_in(*text, path) : std::vector<ConstantsRecord>();
 }
 
 void write_constants(const std::string& path, ConstantsRecord record) {
@@ -334,9 +329,9 @@ std::string constants_line(const Settings& settings, const std::vector<std::stri
   const ConstantsRecord* record = fitting(file.records, hosts, placement.ranks_per_node(), library);
   if (record == nullptr) {
     if (!named) return "";
-    throw Error(
-        fmt::format("{}: no record of {} hosts from {} on, transport '{}', version {}; colltopo-probe makes one", path,
-                    hosts.size(), hosts.empty() ? "?" : hosts.front(), transport_of_environment(), this_version()));
+    throw Error(fmt::format("{}: no record of {} hosts from {} on, transport {}, version {}; colltopo-probe makes one",
+                            path, hosts.size(), hosts.empty() ? "?" : hosts.front(),
+                            in_quotes(transport_of_environment()), this_version()));
   }
   std::map<std::string, double> constants = record->constants;
   // Of a network that is not known, what all nodes get through its middle at once.

@@ -1,18 +1,14 @@
 #include "comm/decisions.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <set>
 #include <sstream>
 
 #include "base/file_lock.h"
+#include "base/lines.h"
+#include "base/read_file.h"
 #include "colltopo/error.h"
 #include "comm/agreement.h"
 
@@ -24,28 +20,6 @@ constexpr const char* k_header = "colltopo-decisions 1";
 constexpr const char* k_columns = "# collective from to operation previous winner, then contestants with seconds";
 constexpr std::string_view k_communicator = "communicator ";
 constexpr std::size_t k_most_kinds = 1024;  // in a process: many short-lived shapes
-
-constexpr std::size_t k_part = 4096;  // bytes that are read at a time
-
-std::string contents_of(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0 && errno == ENOENT) return {};
-  int code = file < 0 ? errno : 0;
-  struct stat found {};
-  if (file >= 0 && fstat(file, &found) == 0 && !S_ISREG(found.st_mode)) code = S_ISDIR(found.st_mode) ? EISDIR : ESPIPE;
-  std::string text;
-  char part[k_part];
-  ssize_t got = 0;
-  while (code == 0 && (got = ::read(file, part, sizeof part)) != 0)
-    if (got > 0)
-      text.append(part, static_cast<std::size_t>(got));
-    else if (errno != EINTR)
-      code = errno;
-  if (file >= 0) close(file);
-  if (code != 0)
-    throw Error(fmt::format("{}: cannot be read ({}); must be a file of decisions", path, std::strerror(code)));
-  return text;
-}
 
 std::string outcome_line(const Outcome& outcome) {
   const DecisionKey& key = outcome.key;
@@ -87,8 +61,8 @@ Outcome Decisions::outcome_from(const std::string& line, const std::string& plac
   DecisionKey& key = outcome.key;
   if (!(words >> collective >> key.from >> key.to >> key.operation >> key.previous >> outcome.winner) ||
       !call_named(collective) || key.from >= key.to)
-    throw Error(fmt::format("{}: '{}' is no decision; expected COLLECTIVE FROM TO OPERATION PREVIOUS WINNER and times",
-                            place, line));
+    throw Error(fmt::format("{}: {} is no decision; expected COLLECTIVE FROM TO OPERATION PREVIOUS WINNER and times",
+                            place, in_quotes(line)));
   key.collective = *call_named(collective);
   if (key.previous == "-") key.previous.clear();
   if (outcome.winner != k_by_schedules) static_cast<void>(forced_from(place, key.collective, outcome.winner));
@@ -104,7 +78,7 @@ DecisionFile DecisionFile::parse(const std::string& text, const std::string& pat
     const std::string place = fmt::format("{}:{}", path, number);
     if (number == 1) {
       if (line != k_header)
-        throw Error(fmt::format("{}: '{}'; expected '{}' of a file of decisions", place, line.substr(0, 40), k_header));
+        throw Error(fmt::format("{}: {}; expected '{}' of a file of decisions", place, in_quotes(line), k_header));
     } else if (line.starts_with(k_communicator)) {
       kind = line.substr(k_communicator.size());
     } else if (!line.empty() && line[0] != '#') {
@@ -115,7 +89,7 @@ DecisionFile DecisionFile::parse(const std::string& text, const std::string& pat
 }
 
 DecisionFile DecisionFile::read(const std::string& path) {
-  const std::string text = contents_of(path);
+  const std::string text = read_file_if_there(path, k_decisions_file).value_or("");
   return text.empty() ? DecisionFile() : parse(text, path);
 }
 

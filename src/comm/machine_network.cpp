@@ -5,11 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <sstream>
 
+#include "base/lines.h"
+#include "base/read_file.h"
 #include "colltopo/error.h"
 #include "comm/agreement.h"
 #include "comm/file_stamps.h"
@@ -54,10 +55,7 @@ MachineNetwork machine_of(const std::string& text) {
   if (end == 0) return machine_of(topology_of(text), checksum_of(text), "");
   std::string stamp = stamp_of(text);
   const std::string path = text.substr(0, end);
-  std::ifstream file(path);
-  std::ostringstream contents;
-  contents << file.rdbuf();
-  std::istringstream in(std::move(contents).str());
+  std::istringstream in(read_file(path, k_topology_file));
   Topology read = read_topology(in, path);
   const long long checksum = checksum_of(in.str());
   if (end < text.size()) read = modified(std::move(read), text.substr(end + 1), text);
@@ -129,8 +127,9 @@ long long machine_checksum(const std::string& text) { return text.empty() ? 0 : 
 std::vector<std::string> listed_hosts(const std::string& setting) {
   std::vector<std::string> hosts;
   std::error_code none;
-  if (std::filesystem::is_regular_file(setting, none)) {
-    std::ifstream in(setting);
+  // No host's name has a slash, so a file was meant.
+  if (setting.find('/') != std::string::npos || std::filesystem::is_regular_file(setting, none)) {
+    std::istringstream in(read_file(setting, k_hosts_file));
     for (std::string line; std::getline(in, line);) {
       std::istringstream words(line.substr(0, line.find('#')));
       if (std::string name; words >> name) hosts.push_back(name);
@@ -141,8 +140,8 @@ std::vector<std::string> listed_hosts(const std::string& setting) {
       if (!name.empty()) hosts.push_back(name);
   }
   if (hosts.empty())
-    throw Error(
-        fmt::format("hosts is '{}'; must be a file with a host name per line, or a list node1,node2,...", setting));
+    throw Error(fmt::format("hosts is {}; must be a file with a host name per line, or a list node1,node2,...",
+                            in_quotes(setting)));
   return hosts;
 }
 

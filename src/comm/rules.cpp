@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <sstream>
 
+#include "base/json.h"
 #include "base/lines.h"
+#include "base/read_file.h"
 #include "colltopo/error.h"
 
 namespace colltopo {
@@ -46,14 +45,14 @@ struct Place {
     const Place at = member(key);
     if (at.value.is_string() && (at.value == "inf" || at.value == "Inf" || at.value == "INF")) return most;
     if (!at.value.is_number_unsigned() || at.value.get<std::uint64_t>() > most) {
-      at.fault(fmt::format("is {}; must be a number from 0 to {} or \"inf\"", at.value.dump(), most));
+      at.fault(fmt::format("is {}; must be a number from 0 to {} or \"inf\"", shown(at.value), most));
     }
     return at.value.get<std::size_t>();
   }
   std::string text(const std::string& key, const std::string& otherwise) const {
     if (!value.contains(key)) return otherwise;
     const Place at = member(key);
-    if (!at.value.is_string()) at.fault(fmt::format("is {}; must be a string", at.value.dump()));
+    if (!at.value.is_string()) at.fault(fmt::format("is {}; must be a string", shown(at.value)));
     return at.value.get<std::string>();
   }
 };
@@ -114,11 +113,6 @@ void find_files(const std::string& path, std::vector<Rule>& rules) {
   }
 }
 
-// Line of a byte of the text, for what is no JSON.
-std::size_t line_of(std::string_view text, std::size_t byte) {
-  return 1 + static_cast<std::size_t>(std::ranges::count(text.substr(0, std::min(byte, text.size())), '\n'));
-}
-
 std::uint64_t hash_of(std::string_view text) {  // FNV-1a
   std::uint64_t hash = 0xCBF29CE484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
@@ -128,18 +122,8 @@ std::uint64_t hash_of(std::string_view text) {  // FNV-1a
 }  // namespace
 
 Rules Rules::read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream content;
-  if (!in || !(content << in.rdbuf())) throw Error(fmt::format("{}: cannot be read; must be a rules file", path));
-  const std::string text = content.str();
-  Json json;
-  try {
-    json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw Error(fmt::format("{}:{}: no JSON from here on; must be a rules file", path, line_of(text, error.byte)));
-  } catch (const Json::exception&) {
-    throw Error(fmt::format("{}: a number is too large to be read; must be a rules file", path));
-  }
+  const std::string text = read_file(path, k_rules_file);
+  const Json json = read_json<Json>(text, path, k_rules_file.expected);
   Rules rules;
   rules.checksum_ = static_cast<long long>(hash_of(text) >> 2);
   const Place root{json, path + ":"};

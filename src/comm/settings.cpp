@@ -9,6 +9,7 @@
 #include <deque>
 #include <functional>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
 #include "comm/machine_network.h"
@@ -26,7 +27,7 @@ std::size_t byte_count(std::string_view name, std::string_view value) {
                             : unit == "M" || unit == "m" ? 1048576
                                                          : 0;
   if (error != std::errc{} || scale == 0 || number > (std::size_t{1} << 40)) {
-    throw Error(fmt::format("{} is '{}'; must be a number of bytes such as 65536, 64K or 1M", name, value));
+    throw Error(fmt::format("{} is {}; must be a number of bytes such as 65536, 64K or 1M", name, in_quotes(value)));
   }
   return number * scale;
 }
@@ -34,14 +35,14 @@ std::size_t byte_count(std::string_view name, std::string_view value) {
 double seconds(std::string_view name, std::string_view value) {
   double parsed = 0;
   if (!parse_latency(value, parsed) || !(parsed >= 0))
-    throw Error(fmt::format("{} is '{}'; must be a time such as 2us", name, value));
+    throw Error(fmt::format("{} is {}; must be a time such as 2us", name, in_quotes(value)));
   return parsed;
 }
 
 double bytes_per_second(std::string_view name, std::string_view value) {
   double parsed = 0;
   if (!parse_bandwidth(value, parsed) || !(parsed > 0)) {
-    throw Error(fmt::format("{} is '{}'; must be a bandwidth such as 100Gbps or 12GBps", name, value));
+    throw Error(fmt::format("{} is {}; must be a bandwidth such as 100Gbps or 12GBps", name, in_quotes(value)));
   }
   return parsed;
 }
@@ -54,7 +55,8 @@ Grouping grouping_from(std::string_view value) {
   int size = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), size);
   if (error != std::errc{} || end != value.data() + value.size() || size < 1) {
-    throw Error(fmt::format("group is '{}'; must be node, package, numa, l3 or a number of ranks from 1", value));
+    throw Error(
+        fmt::format("group is {}; must be node, package, numa, l3 or a number of ranks from 1", in_quotes(value)));
   }
   return {COLLTOPO_NODE, size};
 }
@@ -65,7 +67,7 @@ Choosing choosing_from(std::string_view value) {
   if (value == "measured") return Choosing::measured;
   if (value == "model") return Choosing::model;
   if (value == "off") return Choosing::off;
-  throw Error(fmt::format("choice is '{}'; must be measured, model or off", value));
+  throw Error(fmt::format("choice is {}; must be measured, model or off", in_quotes(value)));
 }
 
 struct Row {
@@ -209,14 +211,14 @@ std::vector<Row> own_rows() {
        }},
       {{"pace", "free", "free: every message as soon as it may start; steps: step by step"},
        [](Settings& s, std::string_view, std::string_view v) {
-         if (v != "free" && v != "steps") throw Error(fmt::format("pace is '{}'; must be free or steps", v));
+         if (v != "free" && v != "steps") throw Error(fmt::format("pace is {}; must be free or steps", in_quotes(v)));
          s.pace = v == "steps" ? Pace::steps : Pace::free;
        }},
       {{"window", "64", "messages that a rank has under way at most, each way, where any order is right"},
        [](Settings& s, std::string_view n, std::string_view v) { s.machine.window = whole_number(n, v, 1, 1 << 20); }},
       {{"transport", "pml", "pml: the MPI library's messages; ucx: UCX endpoints of its own, one per peer and lane"},
        [](Settings& s, std::string_view, std::string_view v) {
-         if (v != "pml" && v != "ucx") throw Error(fmt::format("transport is '{}'; must be pml or ucx", v));
+         if (v != "pml" && v != "ucx") throw Error(fmt::format("transport is {}; must be pml or ucx", in_quotes(v)));
          s.own_lanes = v == "ucx";
        }},
       {{"lanes", "",
@@ -270,7 +272,7 @@ std::span<const colltopo_setting> setting_table() {
 
 void Settings::set(std::string_view name, std::string_view value) {
   const auto row = std::ranges::find_if(rows(), [&](const Row& r) { return name == r.shown.name; });
-  if (row == rows().end()) throw Error(fmt::format("there is no setting '{}'", name));
+  if (row == rows().end()) throw Error(fmt::format("there is no setting {}", in_quotes(name)));
   row->apply(*this, name, value);
   if (name != "verbose") canonical += fmt::format("{}={}\n", name, value);
 }

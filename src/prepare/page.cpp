@@ -146,7 +146,13 @@ std::string section(const CollectivePlan& plan) {
 
 std::string html(std::string_view text) {
   std::string safe;
-  for (const char c : text) safe += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
+  for (const char c : text)
+    safe += c == '<'    ? "&lt;"
+            : c == '>'  ? "&gt;"
+            : c == '&'  ? "&amp;"
+            : c == '"'  ? "&quot;"
+            : c == '\'' ? "&#39;"
+                        : std::string(1, c);
   return safe;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "transport/fabric_settings.h"
 
@@ -20,7 +21,7 @@ constexpr std::string_view k_expected =
     "path-index:N,N..";
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw Error(fmt::format("lanes is '{}'; {}", text, why));
+  throw Error(fmt::format("lanes is {}; {}", in_quotes(text), why));
 }
 
 struct Word {
@@ -92,7 +93,7 @@ LaneSetting lane_setting(std::string_view text) {
     int number = 0;
     if (value.empty()) refuse(text, "one of its values is empty");
     if (found->largest >= 0 && !number_up_to(value, found->largest, number))
-      refuse(text, fmt::format("'{}' must be a number from 0 to {}", value, found->largest));
+      refuse(text, fmt::format("{} must be a number from 0 to {}", in_quotes(value), found->largest));
   }
   return setting;
 }
@@ -114,7 +115,7 @@ std::vector<UcxSetting> ucx_settings(const LaneSetting& setting, Lane lane) {
 
 std::string lane_fault(const LaneSetting& setting) {
   if (setting.kind != LaneKind::path_index) return {};
-  return fmt::format("lanes '{}': {}", setting.text, why_no_path_index());
+  return fmt::format("lanes {}: {}", in_quotes(setting.text), why_no_path_index());
 }
 
 }  // namespace colltopo

@@ -5,8 +5,8 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "colltopo/error.h"
 #include "tuning/table.h"
 
@@ -64,7 +64,8 @@ std::string_view name(Dialect dialect) {
 
 std::vector<Measured> measured_in(const std::string& text, const std::string& name_for_errors,
                                   const std::string& native, Dialect dialect) {
-  const Json json = Json::parse(text, nullptr, false);
+  const auto json =
+      read_json<Json>(text, name_for_errors, "what colltopo-bench --json or colltopo explain --json wrote");
   if (!json.is_object() || !json.contains("results") || !json["results"].is_array())
     throw Error(
         fmt::format("{}: no object with 'results'; expected what colltopo-bench --json or colltopo explain "

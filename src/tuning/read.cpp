@@ -4,8 +4,8 @@
 #include <sstream>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
+#include "base/lines.h"
 #include "colltopo/error.h"
 #include "tuning/table.h"
 
@@ -15,6 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr const char* k_rules = "what colltopo rules --for tuned-json writes";
 constexpr std::string_view k_ucc_variable = "UCC_TL_UCP_TUNE=";
 
 /// The numbers of a classic file, one after the other.
@@ -33,7 +34,8 @@ class Numbers {
     }
     std::size_t number = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    if (error != std::errc{} || end != word.data() + word.size()) fault(fmt::format("'{}'; expected {}", word, what));
+    if (error != std::errc{} || end != word.data() + word.size())
+      fault(fmt::format("{}; expected {}", in_quotes(word), what));
     return number;
   }
   [[noreturn]] void fault(const std::string& what) const { throw Error(fmt::format("{}:{}: {}", name_, line_, what)); }
@@ -81,12 +83,12 @@ Number number_or_inf(const Json& value) {
   return value.is_string() ? std::numeric_limits<Number>::max() : value.get<Number>();
 }
 
-std::vector<Rule> read_json(const Json& json, const std::string& name) {
+std::vector<Rule> read_rules_in(const Json& json, const std::string& name) {
   std::vector<Rule> rules;
   try {
     for (const auto& [key, list] : json.at("collectives").items()) {
       const auto collective = collective_named(key);
-      if (!collective) throw Error(fmt::format("{}: collective '{}' is unknown", name, key));
+      if (!collective) throw Error(fmt::format("{}: collective {} is unknown", name, in_quotes(key)));
       for (const Json& communicator : list)
         for (const Json& rule : communicator.at("rules"))
           rules.push_back({*collective, communicator.at("comm_size_min").get<Rank>(),
@@ -95,7 +97,7 @@ std::vector<Rule> read_json(const Json& json, const std::string& name) {
                            number_or_inf<std::size_t>(rule.at("msg_size_max")), rule.at("alg").get<std::string>()});
     }
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("{}: {}; expected what colltopo rules --for tuned-json writes", name, error.what()));
+    throw Error(fmt::format("{}: {}; expected {}", name, error.what(), k_rules));
   }
   return rules;
 }
@@ -123,7 +125,7 @@ Rule read_ucc_rule(const std::string& text, const std::string& name) {
   const auto collective = whole ? collective_named(fields[0]) : std::nullopt;
   if (!collective || !read_range(fields[1], rule.least_bytes, rule.most_bytes) ||
       !read_range(std::string_view(fields[2]).substr(1, fields[2].size() - 2), rule.least_ranks, rule.most_ranks))
-    throw Error(fmt::format("{}: '{}'; expected as in alltoall:0-4096:[16-31]:inf:@bruck", name, text));
+    throw Error(fmt::format("{}: {}; expected as in alltoall:0-4096:[16-31]:inf:@bruck", name, in_quotes(text)));
   rule.collective = *collective;
   if (rule.most_bytes != k_any_bytes) --rule.most_bytes;
   rule.algorithm = fields[4].substr(1);
@@ -142,8 +144,9 @@ std::vector<Rule> read_ucc(std::string_view text, const std::string& name) {
 ReadRules read_rules(const std::string& text, const std::string& name_for_errors) {
   if (text.starts_with(k_ucc_variable))
     return {Dialect::ucc, read_ucc(std::string_view(text).substr(k_ucc_variable.size()), name_for_errors)};
-  const Json json = Json::parse(text, nullptr, false);
-  if (json.is_object()) return {Dialect::tuned_json, read_json(json, name_for_errors)};
+  if (trimmed(text).starts_with('{'))
+    return {Dialect::tuned_json,
+            read_rules_in(colltopo::read_json<Json>(text, name_for_errors, k_rules), name_for_errors)};
   return {Dialect::tuned, read_classic(text, name_for_errors)};
 }
 

@@ -749,6 +749,56 @@ unwritable() {
   expect_one_line 2 'taken: cannot be written' draw ring:4 -o taken
 }
 
+# Names are data: in scripts, pages and terminals.
+names() {
+  local evil='x\ntouch OWNED\n#'
+  for name in "$evil" '\u001b]0;title\u0007' '\u009b2J'; do
+    printf '{"colltopo-topology": 1, "name": "%s", "hosts": 2, "links": [{"tail": 0, "head": 1}, {"tail": 1, "head": 0}]}' "$name" >evil.json
+    expect_one_line 2 'the name of a topology has a control character' topology evil.json
+    printf '{"colltopo-topology": 1, "hosts": ["a", "%s"], "links": [{"tail": 0, "head": 1}, {"tail": 1, "head": 0}]}' "$name" >evil.json
+    expect_one_line 2 'the name of a node has a control character' topology evil.json
+  done
+  "$colltopo" generate mcf ring:4 -o ring.sched >/dev/null || fail 'no schedule'
+  for device in $'l\n$(id)' 'l;id' 'l id' '' '-l' "l'" 'longer-than-15-letters'; do
+    expect_one_line 2 'device .*; expected up to 15 letters' routes ring.sched --device "$device"
+  done
+  expect 0 'dev eth7 ' routes ring.sched --device eth
+  printf '{"colltopo-topology": 1, "name": "$(touch OWNED)`touch OWNED`<script>&\\"", "hosts": ["$(touch OWNED)", "b;touch OWNED", "c\u0027d", "<e>"],
+    "links": [{"tail": 0, "head": 1}, {"tail": 1, "head": 0}, {"tail": 1, "head": 2}, {"tail": 2, "head": 1}, {"tail": 2, "head": 3}, {"tail": 3, "head": 2}]}' >odd.json
+  "$colltopo" generate mcf odd.json -o odd.sched >/dev/null || fail 'no schedule of odd names'
+  "$colltopo" routes odd.sched --on odd.json -o routes.sh >/dev/null || fail 'no routes of odd names'
+  sh routes.sh nobody 2>/dev/null
+  ip() { :; }
+  export -f ip
+  bash routes.sh 'b;touch OWNED' 2>/dev/null
+  [ ! -e OWNED ] || fail 'a name became a command'
+  "$colltopo" draw odd.json -o - | grep -q '<script>' && fail 'a name became a script of a picture'
+  # What a message quotes has no control characters and is short.
+  printf 'SwitchName=s Nodes=%s\n' "$(printf '\033[31m%0.sx' $(seq 2000))" >escape.conf
+  "$colltopo" topology escape.conf 2>&1 | grep -q "$(printf '\033')" && fail 'ESC in a message'
+  [ "$("$colltopo" topology escape.conf 2>&1 | wc -c)" -lt 600 ] || fail 'a long message'
+  "$colltopo" topology "$(printf 'no\033[31m.json')" 2>&1 | grep -q "$(printf '\033')" && fail 'ESC of an argument in a message'
+  return 0
+}
+
+# What has no end, and what waits for ever.
+endless() {
+  expect_one_line 2 '/dev/zero: cannot be read: it is a device; expected a file' verify /dev/zero
+  for command in topology 'generate mcf' draw; do
+    # shellcheck disable=SC2086
+    expect_one_line 2 '/dev/zero: cannot be read: it is a device; expected a file' $command /dev/zero
+  done
+  (ulimit -v 4000000; head -c 2000000000 /dev/zero | timeout 20 "$colltopo" verify - 2>&1) | grep -q 'it has more than 1073741824 bytes' ||
+    fail 'a pipe without an end'
+  expect 0 'hosts +5' topology <("$colltopo" topology ring:5 -o -)
+  local cut
+  "$colltopo" generate tra ring:4 -o cut.sched >/dev/null
+  cut=$(($(wc -c <cut.sched) - 30))
+  head -c "$cut" cut.sched >short.sched
+  "$colltopo" explain alltoall --ranks 4 --bytes 8 --set alltoall_algorithm=file:short.sched 2>&1 | grep -q ':0:' && fail 'line 0'
+  return 0
+}
+
 pipes() {
   "$colltopo" generate ring ring:5 -c allgather -o - 2>report | "$colltopo" verify - >verdict || fail 'a piped schedule is not valid'
   grep -q 'standard input: valid: ring' verdict || fail "$(cat verdict)"

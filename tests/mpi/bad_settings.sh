@@ -7,7 +7,7 @@ program=$build/bin/mpi_settings
 
 # expect_line NAME VALUE WORDS: with the parameter wrong, one warning of coll/topo that contains the words.
 expect_line() {
-  output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 4 --mca "coll_topo_$1" "$2" "$program" 2>&1) || fail "$1=$2: the job failed: $output"
+  output=$(timeout -k 3 50 "$here/run.sh" "$build" 1 4 --mca "coll_topo_$1" "$2" $program 2>&1) || fail "$1=$2: the job failed: $output"
   lines=$(printf '%s\n' "$output" | grep -c 'coll/topo: ')
   [ "$lines" -eq 1 ] || fail "$1=$2: one line expected, not $lines: $output"
   printf '%s\n' "$output" | grep -q "coll/topo: .*$3" || fail "$1=$2: no line with '$3': $output"
@@ -22,6 +22,21 @@ expect_line alltoall_algorithm "file:$scratch/none.sched" none.sched
 expect_line segment_bytes many "'many'.*must be"
 printf 'topo-schedule 1\nname broken\n' >"$scratch/broken.sched"
 expect_line alltoall_algorithm "file:$scratch/broken.sched" broken.sched
+
+# Files that are deep, without an end or no files: refused at once. Agreement of a first call that does not block runs on a
+# fiber's small stack.
+python3 -c "k=100000; print('{\"colltopo-topology\":1,\"hosts\":2,\"links\":['+'['*k+']'*k+']}')" >"$scratch/deep.json"
+python3 -c "k=12000
+print('{\"rule_file_version\":3,\"collectives\":{\"alltoall\":[{\"comm_size_min\":'+'['*k+']'*k+',\"rules\":[]}]}}')" >"$scratch/rules.json"
+mkfifo "$scratch/pipe"
+expect_line topology "$scratch/deep.json" 'deep.json:1: lists and objects are more than 100 deep'
+expect_line rules "$scratch/rules.json" 'rules.json:1: lists and objects are more than 100 deep'
+program="$build/bin/mpi_settings not-blocking"
+expect_line rules "$scratch/rules.json" 'rules.json:1: lists and objects are more than 100 deep'
+program=$build/bin/mpi_settings
+expect_line rules /dev/zero '/dev/zero: cannot be read: it is a device'
+expect_line decisions /dev/full '/dev/full: cannot be read: it is a device'
+expect_line rules "$scratch/pipe" 'pipe: cannot be read: it is a pipe'
 
 # rank_0_else FIRST OTHERS: a job whose rank 0 is told one algorithm and the others another, or none. Not by mpirun's colon, with
 # which that of Open MPI 5.0.7 crashes.

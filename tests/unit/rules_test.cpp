@@ -57,7 +57,7 @@ TEST(Rules, faults_name_the_place_in_the_file) {
   const auto expect = [](const std::string& text, const std::string& message) {
     EXPECT_THAT([&] { rules_of(text); }, ThrowsMessage<Error>(HasSubstr("rules_test.json" + message))) << text;
   };
-  expect("{\n\"collectives\": {\n]", ":3: no JSON from here on");
+  expect("{\n\"collectives\": {\n]", ":3: syntax error");
   expect("[]", ": must be an object");
   expect("{}", ": has no 'collectives'");
   expect(R"({"collectives": {}, "speed": 1})", ": has 'speed'; must be one of rule_file_version, module, collectives");

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "base/lines.h"
 #include "transport/ucx/log.h"
 #include "transport/ucx/setting_names.h"
 
@@ -97,7 +98,7 @@ std::string missing(const Settings& settings, const std::vector<std::string>& re
     if (name == "NET_DEVICES") {
       const bool there =
           std::ranges::any_of(resources, [&](const std::string& resource) { return resource.ends_with("/" + value); });
-      if (!there) return fmt::format("UCX has no network device '{}' here", value);
+      if (!there) return fmt::format("UCX has no network device {} here", in_quotes(value));
     } else if (name == "PORT_RANGE") {
       if (std::ranges::none_of(resources, is_tcp)) return "UCX has no TCP device here, and ports are TCP's";
     } else if (std::ranges::none_of(resources, is_infiniband)) {
