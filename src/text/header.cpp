@@ -238,6 +238,9 @@ Head read_head(Lines& lines, Form form) {
   if (form == Form::binary && !last.next_is("sections"))
     throw lines.error(fmt::format("{}, expected \"sections\": only these are written in binary", in_quotes(line)));
   if (last.takes("generate")) {
+    if (shape.ranks > Limits::k_most_generated)
+      throw lines.error(fmt::format("programs of {} ranks by an algorithm, expected at most {}", shape.ranks,
+                                    Limits::k_most_generated));
     read_generate(last, header);
     if (const std::string fault = generate_fault(header); !fault.empty()) throw lines.error(fault);
   } else if (last.takes("sections")) {

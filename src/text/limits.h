@@ -15,6 +15,8 @@ struct Limits {
   static constexpr std::int32_t k_most_chunks = 1 << 20;
   /// Of the ranks a file may have without a section for each: in memory there is an entry for each.
   static constexpr std::int32_t k_most_ranks = 1 << 22;
+  /// Of a file that names an algorithm: one rank's program may have a run for each other rank in each round.
+  static constexpr std::int32_t k_most_generated = 1 << 20;
   /// What prices a schedule has an entry for each step.
   static constexpr std::int32_t k_most_steps = 1 << 22;
   /// Ops of a section: what is forwarded over a ring of a hundred ranks, each chunk by itself, and any small one.
@@ -27,6 +29,8 @@ struct Limits {
   static constexpr std::uint64_t k_least_most_whole = 1 << 23;
   /// ... and for each byte of a larger file.
   static constexpr std::uint64_t k_whole_per_byte = 64;
+  /// Memory of all programs that a file names an algorithm for.
+  static constexpr std::uint64_t k_most_whole_bytes = std::uint64_t{3} << 28;
   /// Links of all routes of a section: 16,384 targets on 4 lanes have 2^21 at 32 hops.
   static constexpr std::size_t k_most_links = std::size_t{1} << 24;
   /// Sides of a torus, as TopologyBuilder::arrange().

@@ -41,15 +41,17 @@ void require_steps(const Head& head, Step largest, const std::string& file) {
 
 std::vector<Program> generated_programs(const Head& head, const std::string& file) {
   std::vector<Program> programs;
-  std::size_t ops = 0;
+  std::uint64_t bytes = 0;
   for (Rank rank = 0; rank < head.header.shape.ranks; ++rank) {
     programs.push_back(generated(head, file, rank));
-    ops += programs.back().size();
-    if (ops > Limits::k_least_most_whole)
+    const Program& program = programs.back();
+    for (std::size_t i = 0; i < program.size() && bytes <= Limits::k_most_whole_bytes; ++i)
+      bytes += 64 + 16 * (program.op(i).source.size() + program.op(i).target.size());
+    if (bytes > Limits::k_most_whole_bytes)
       throw error_at(file, head.programs_line,
-                     fmt::format("more than {} ops on {} ranks, expected at most so many of what is taken into memory "
-                                 "whole",
-                                 Limits::k_least_most_whole, head.header.shape.ranks));
+                     fmt::format("programs of {} ranks, expected fewer of what is taken into memory whole: up to {} "
+                                 "bytes",
+                                 head.header.shape.ranks, Limits::k_most_whole_bytes));
   }
   return programs;
 }
