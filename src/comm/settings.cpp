@@ -163,7 +163,7 @@ std::vector<Row> own_rows() {
         "on: a schedule file is proved by rank 0 before anything of it runs, once, and the user's cache remembers it; "
         "off: what its proof line says is believed"},
        [](Settings& s, std::string_view n, std::string_view v) {
-         if (v != "on" && v != "off") throw Error(fmt::format("{} is '{}'; must be on or off", n, v));
+         if (v != "on" && v != "off") throw Error(fmt::format("{} is {}; must be on or off", n, in_quotes(v)));
          s.prove = v == "on";
        }},
       {{"aggregate_bytes", "auto",
