@@ -17,9 +17,9 @@ NEIGHBOURS = [f"neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoa
 NEVER = {
     "component": ["stock-4.1"],
     "stock": ["stock-4.1"],
-    "shim": ["stock-4.1", "early-free", *NEIGHBOURS],
-    "mpich": ["stock-mpich", "early-free", "persistent", *NEIGHBOURS],
-    "stock-mpich": ["stock-mpich", "early-free", "persistent", *NEIGHBOURS],
+    "shim": ["stock-4.1", "early-free", *table.WAITS_OF_SHIM, *NEIGHBOURS],
+    "mpich": ["stock-mpich", "early-free", "persistent", *table.WAITS_OF_SHIM, *NEIGHBOURS],
+    "stock-mpich": ["stock-mpich", "early-free", "persistent", *table.WAITS_OF_SHIM, *NEIGHBOURS],
 }
 
 

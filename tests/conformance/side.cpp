@@ -86,6 +86,7 @@ void Side::fill(std::uint64_t round) {
 std::string Side::place_of(std::ptrdiff_t byte) const {
   for (const auto* parts : {&after_, &before_}) {
     for (const Part& part : *parts) {
+      if (!part.values) continue;
       std::size_t i = 0;
       for (int element = 0; element < part.count; ++element) {
         for (const std::ptrdiff_t place : part.layout->places) {
