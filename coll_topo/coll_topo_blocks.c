@@ -172,8 +172,9 @@ static int mca_coll_topo_run_uneven(mca_coll_topo_module_t *topo, int collective
     if (OPAL_LIKELY(shell_uneven_begins(&move, &places, &call))) {
         return mca_coll_topo_run(topo, collective, &call);
     }
-    if (!colltopo_serves(topo->collectives, collective, &call)) {
-        return COLLTOPO_DECLINED;
+    const int serves = colltopo_serves(topo->collectives, collective, &call);
+    if (1 != serves) {
+        return 0 == serves ? COLLTOPO_DECLINED : serves;
     }
     const struct shell_side side = mca_coll_topo_side(topo);
     return shell_uneven_packed(&side, &move, &call);

@@ -56,6 +56,9 @@ static int mca_coll_topo_register(void)
     const colltopo_counter *counters = colltopo_counters();
     int rc;
 
+    if (NULL == settings || NULL == counters) {
+        return OPAL_ERR_OUT_OF_RESOURCE;
+    }
     if (!mca_coll_topo_fits_library()) {
         return OPAL_ERR_NOT_AVAILABLE;
     }

@@ -119,8 +119,9 @@ int mca_coll_topo_move(mca_coll_topo_module_t *module, const mca_coll_topo_move_
     if (OPAL_LIKELY(packed.input_is_dense && packed.output_is_dense)) {
         return mca_coll_topo_run(module, move->collective, call);
     }
-    if (!colltopo_serves(module->collectives, move->collective, call)) {
-        return COLLTOPO_DECLINED;
+    const int serves = colltopo_serves(module->collectives, move->collective, call);
+    if (1 != serves) {
+        return 0 == serves ? COLLTOPO_DECLINED : serves;
     }
     return shell_move_packed(&side, &packed, call);
 }
@@ -213,8 +214,9 @@ int mca_coll_topo_reduction(mca_coll_topo_module_t *module, const mca_coll_topo_
     if (OPAL_LIKELY(shell_is_dense(&reduction.layout))) {
         return mca_coll_topo_run(module, asked->collective, call);
     }
-    if (!colltopo_serves(module->collectives, asked->collective, call)) {
-        return COLLTOPO_DECLINED;
+    const int serves = colltopo_serves(module->collectives, asked->collective, call);
+    if (1 != serves) {
+        return 0 == serves ? COLLTOPO_DECLINED : serves;
     }
     return shell_reduction_with_gaps(&side, &reduction, call);
 }

@@ -196,7 +196,8 @@ int colltopo_neighbors(colltopo_comm* comm, const int* destinations, size_t numb
 /* The same by a collective's number (COLLTOPO_ALLTOALL ...). */
 int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call);
 
-/* Whether the call would be served (1) or declined (0), for callers that must pack data first. Same on all ranks;
+/* Whether the call would be served (1) or declined (0), for callers that must pack data first; COLLTOPO_INVALID: that
+ * could not be found out, and the call has failed on this rank. Otherwise the same on all ranks;
  * collective at a communicator's first call, like the calls themselves. Of `call`, pointers are not looked at. */
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call);
 

@@ -1,4 +1,5 @@
 // colltopo: makes, proves, prices and draws schedules of collectives. One file per subcommand.
+#include <cstdio>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -41,9 +42,7 @@ int report_failure(const Session& session, const std::string& what) {
   return k_usage;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   Session session;
   // Equal processes under mpirun find the same fault: the first one says so.
   session.silent = argc > 1 && std::string_view(argv[1]) == "generate" && launch().rank > 0;
@@ -76,4 +75,15 @@ int main(int argc, char** argv) {
     return report_failure(session, error.what());
   }
   return session.status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {  // outside of commands, or while that was to be said
+    std::fputs("colltopo: out of memory; choose a smaller topology, or --parametric\n", stderr);
+    return k_usage;
+  }
 }

@@ -68,7 +68,9 @@ int colltopo_comm_set(colltopo_comm* comm, const char* name, const char* value) 
   });
 }
 
-const colltopo_setting* colltopo_settings(void) { return colltopo::setting_table().data(); }
+const colltopo_setting* colltopo_settings(void) {
+  return guard<const colltopo_setting*>(nullptr, [] { return colltopo::setting_table().data(); });
+}
 
 int colltopo_alltoall(colltopo_comm* comm, const colltopo_call* call) { return run(comm, Collective::alltoall, call); }
 int colltopo_allgather(colltopo_comm* comm, const colltopo_call* call) {
@@ -111,7 +113,8 @@ int colltopo_run(colltopo_comm* comm, int collective, const colltopo_call* call)
 }
 
 int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* call) {
-  return guard(0, [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
+  return guard(static_cast<int>(COLLTOPO_INVALID),
+               [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
 }
 
 int colltopo_leave(colltopo_comm* comm, int how) {
@@ -164,7 +167,9 @@ void colltopo_previous_done(colltopo_comm* comm, int collective) {
 
 const char* colltopo_last_error(void) { return last_error.c_str(); }
 
-const colltopo_counter* colltopo_counters(void) { return colltopo::counter_table().data(); }
+const colltopo_counter* colltopo_counters(void) {
+  return guard<const colltopo_counter*>(nullptr, [] { return colltopo::counter_table().data(); });
+}
 unsigned long long colltopo_counter_value(size_t index) { return colltopo::counter_value(index); }
 
 size_t colltopo_comm_memory(const colltopo_comm* comm) { return sizeof(*comm) + comm->comm.memory_bytes(); }

@@ -1,7 +1,9 @@
 #include "colltopo/arena.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <mutex>
+#include <new>
 
 namespace colltopo {
 
@@ -37,8 +39,10 @@ void Arena::give_back(Block block) noexcept {
 
 // Reachable, so that a checker of leaks does not report what is meant.
 void Arena::keep_for_ever(Block block) noexcept {
-  static auto* const mutex = new std::mutex;
-  static auto* const kept = new std::vector<Block>;
+  alignas(std::mutex) static std::byte mutex_place[sizeof(std::mutex)];
+  alignas(std::vector<Block>) static std::byte kept_place[sizeof(std::vector<Block>)];
+  static auto* const mutex = new (mutex_place) std::mutex;
+  static auto* const kept = new (kept_place) std::vector<Block>;
   const std::lock_guard lock(*mutex);
   try {
     kept->emplace_back();

@@ -69,6 +69,9 @@ int shim_run(void *communicator, int collective, const colltopo_call *call);
 struct shim_communicator;
 struct shell_side shim_side(struct shim_communicator *communicator);
 
+/* The MPI code of what is neither success nor COLLTOPO_DECLINED; says what a code cannot. */
+int shim_error(int status);
+
 /* Hands an error to the communicator's error handler. */
 int shim_answer(int status, MPI_Comm comm);
 

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "collectives.h"
 #include "library.h"
 #include "types.h"
 
@@ -169,6 +170,31 @@ static void apply_environment(const struct shim_communicator *communicator)
     }
 }
 
+/* The communicator that had no memory, until the call ends. */
+static _Thread_local struct {
+    bool is_set;
+    MPI_Comm comm;
+} failed;
+
+static struct shim_communicator *note_failure(MPI_Comm comm)
+{
+    failed.is_set = true;
+    failed.comm = comm;
+    return NULL;
+}
+
+bool shim_has_failed(void)
+{
+    return failed.is_set;
+}
+
+int shim_fail(void)
+{
+    failed.is_set = false;
+    shim_say(0, "a collective failed on this rank: out of memory; it returns MPI_ERR_NO_MEM, and other ranks may wait");
+    return shim_answer(MPI_ERR_NO_MEM, failed.comm);
+}
+
 static struct shim_communicator *make(MPI_Comm comm)
 {
     struct shim_communicator *communicator = calloc(1, sizeof(*communicator));
@@ -176,7 +202,7 @@ static struct shim_communicator *make(MPI_Comm comm)
     int is_inter = 0;
 
     if (communicator == NULL) {
-        return NULL;
+        return note_failure(comm);
     }
     communicator->comm = comm;
     communicator->messages = shim_mpi.comm_null;
@@ -188,9 +214,12 @@ static struct shim_communicator *make(MPI_Comm comm)
         callbacks.architecture = shell_architecture();
         callbacks.library = shim_library_name();
         communicator->collectives = colltopo_comm_create(communicator->rank, communicator->ranks, &callbacks);
-        if (communicator->collectives != NULL) {
-            apply_environment(communicator);
+        if (communicator->collectives == NULL || colltopo_settings() == NULL) {
+            release(communicator);
+            free(communicator);
+            return note_failure(comm);
         }
+        apply_environment(communicator);
     }
     pthread_mutex_lock(&mutex);
     communicator->next = all;
@@ -338,19 +367,28 @@ static bool has_private(struct shim_communicator *communicator)
 int shim_decline_alone(struct shim_communicator *communicator)
 {
     if (has_private(communicator)) {
-        (void)colltopo_leave(communicator->collectives, 0);
+        const int left = colltopo_leave(communicator->collectives, 0);
+        if (left != COLLTOPO_SUCCESS && left != COLLTOPO_DECLINED) {
+            return shim_answer(shim_error(left), communicator->comm);
+        }
     }
     return COLLTOPO_DECLINED;
 }
 
-bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)
+int shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call)
 {
+    int serves;
+
     if (!has_private(communicator)) {
-        return false;
+        return COLLTOPO_DECLINED;
     }
-    if (colltopo_serves(communicator->collectives, collective, call)) {
-        return true;
+    serves = colltopo_serves(communicator->collectives, collective, call);
+    if (serves == 1) {
+        return COLLTOPO_SUCCESS;
+    }
+    if (serves != 0) {
+        return shim_error(serves);
     }
     shim_note_left(communicator, collective);
-    return false;
+    return COLLTOPO_DECLINED;
 }

@@ -29,15 +29,20 @@ struct shim_communicator {
     struct shim_communicator *next, *previous; /* in the list of all */
 };
 
-/* NULL when calls on this communicator pass through. */
+/* NULL when calls on this communicator pass through, or when there is no memory for what it needs. */
 struct shim_communicator *shim_communicator_of(MPI_Comm comm);
+
+/* Whether the call that this thread declined last has failed: a rank alone passes nothing on. shim_fail hands the error
+ * to the communicator's error handler, and forgets it. */
+bool shim_has_failed(void);
+int shim_fail(void);
 
 /* A communicator of this process alone that returns errors; comm_null: none could be made. */
 MPI_Comm shim_comm_alone(void);
 
-/* Whether the call is to be served; then the private communicator exists. The same on all ranks, and collective until
- * the first call that is. */
-bool shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call);
+/* COLLTOPO_SUCCESS: the call is to be served, and the private communicator exists. COLLTOPO_DECLINED, or an MPI code.
+ * But for that the same on all ranks, and collective until the first call that is. */
+int shim_serves(struct shim_communicator *communicator, int collective, const colltopo_call *call);
 
 /* For a call that this rank leaves to the library for a reason that the others may not have: lengths that differ, or
  * wrong arguments of a root's own, which others send to and are done. In a communicator's first call the others wait

@@ -39,12 +39,21 @@ int shim_run(void *owner, int collective, const colltopo_call *call)
         atomic_fetch_add_explicit(&calls[collective], 1, memory_order_relaxed);
     } else if (status == COLLTOPO_DECLINED) {
         shim_note_left(communicator, collective);
-    } else if (status == COLLTOPO_INVALID) {
-        char line[256];
-        shim_say(0, shell_failure(line, sizeof(line)));
-        status = MPI_ERR_INTERN;
+    } else {
+        status = shim_error(status);
     }
     return status;
+}
+
+int shim_error(int status)
+{
+    char line[256];
+
+    if (status != COLLTOPO_INVALID) {
+        return status;
+    }
+    shim_say(0, shell_failure(line, sizeof(line)));
+    return MPI_ERR_INTERN;
 }
 
 struct shell_side shim_side(struct shim_communicator *communicator)

@@ -35,6 +35,9 @@
         if (status != COLLTOPO_DECLINED) { \
             return status;                 \
         }                                  \
+        if (shim_has_failed()) {           \
+            return shim_fail();            \
+        }                                  \
     }
 
 /* A function of the library behind the shim. Ends the program with a line if there is none. */

@@ -90,8 +90,11 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
     call->input = has_input ? move->input.buffer : NULL;
     call->output = (void *)move->output.buffer;
     plain = (!has_output || output.in_order) && input.in_order;
-    if (!(plain && shim_has_served(communicator)) && !shim_serves(communicator, move->collective, call)) {
-        return COLLTOPO_DECLINED;
+    if (!(plain && shim_has_served(communicator))) {
+        status = shim_serves(communicator, move->collective, call);
+        if (status != COLLTOPO_SUCCESS) {
+            return shim_answer(status, communicator->comm);
+        }
     }
     status = plain ? shim_run(communicator, move->collective, call)
                    : run_packed(communicator, move, call, input.in_order, !has_output || output.in_order);

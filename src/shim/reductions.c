@@ -81,8 +81,11 @@ static int run_reduction(struct shim_communicator *communicator, struct reductio
     shell_reduction_begins(shell, call);
     call->reduce = reduce_local;
     call->reduce_context = reduction;
-    if (!(dense && shim_has_served(communicator)) && !shim_serves(communicator, shell->collective, call)) {
-        return COLLTOPO_DECLINED;
+    if (!(dense && shim_has_served(communicator))) {
+        status = shim_serves(communicator, shell->collective, call);
+        if (status != COLLTOPO_SUCCESS) {
+            return shim_answer(status, communicator->comm);
+        }
     }
     status = dense ? shim_run(communicator, shell->collective, call) : shell_reduction_with_gaps(&side, shell, call);
     return shim_answer(status, communicator->comm);

@@ -141,8 +141,11 @@ static int run_uneven(struct shim_communicator *communicator, int collective, co
         measure(output, output->single ? 1 : ranks, sizes + 2 * ranks, sizes + 3 * ranks, &move.output);
     }
     plain = shell_uneven_begins(&move, &places, &call);
-    if (!(plain && shim_has_served(communicator)) && !shim_serves(communicator, collective, &call)) {
-        return COLLTOPO_DECLINED;
+    if (!(plain && shim_has_served(communicator))) {
+        status = shim_serves(communicator, collective, &call);
+        if (status != COLLTOPO_SUCCESS) {
+            return shim_answer(status, communicator->comm);
+        }
     }
     if (plain) {
         status = shim_run(communicator, collective, &call);

@@ -1,6 +1,7 @@
 #include "transport/lingering.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <new>
 
 #include "transport/lane_transport.h"
@@ -41,7 +42,8 @@ std::shared_ptr<std::atomic<int>> Lingering::operations_on(const LaneSet* set) {
 }
 
 Lingering& lingering() {
-  static auto* const lingering = new Lingering;  // communicators may be freed late
+  alignas(Lingering) static std::byte place[sizeof(Lingering)];
+  static auto* const lingering = new (place) Lingering;  // never destroyed: communicators may be freed late
   return *lingering;
 }
 
