@@ -131,6 +131,9 @@ def killed():
             with tempfile.TemporaryDirectory(prefix="f") as scratch:
                 seconds, pids = with_victims(leave, scratch, act)
                 expect(seconds is not None and seconds < 15, f"SIGKILL in {form} {kind}: not over after {seconds} s")
+                deadline = time.monotonic() + 5
+                while any(map(runs, pids)) and time.monotonic() < deadline:
+                    time.sleep(0.1)
                 expect(len(pids) == 3 and not [pid for pid in pids if runs(pid)], f"SIGKILL in {form} {kind}: processes are left")
                 left = [str(path) for path in pathlib.Path(scratch).rglob("*") if path.is_file()]
                 expect(not left, f"SIGKILL in {form} {kind}: files are left: {left}")
