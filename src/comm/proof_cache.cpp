@@ -17,12 +17,10 @@ namespace colltopo {
 
 namespace {
 
-namespace files = std::filesystem;
-
 /// Empty: there is no cache.
-files::path folder() {
+std::filesystem::path folder() {
   const std::string constants = default_constants_path();
-  return constants.empty() ? files::path() : files::path(constants).parent_path() / "proofs";
+  return constants.empty() ? std::filesystem::path() : std::filesystem::path(constants).parent_path() / "proofs";
 }
 
 /// All of a file, so that one that was cut off counts as none.
@@ -35,9 +33,9 @@ std::string text_of(const std::string& digest, const Proof& proof) {
 }  // namespace
 
 std::optional<Proof> remembered_proof(const std::string& digest) noexcept try {
-  const files::path folder = colltopo::folder();
+  const std::filesystem::path folder = colltopo::folder();
   if (folder.empty()) return {};
-  const files::path path = folder / digest;
+  const std::filesystem::path path = folder / digest;
   struct stat found {};
   if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode) || !distrust_of(path.string()).empty()) return {};
   std::ifstream in(path, std::ios::binary);
@@ -55,9 +53,10 @@ std::optional<Proof> remembered_proof(const std::string& digest) noexcept try {
 }
 
 void remember_proof(const std::string& digest, const Proof& proof) noexcept try {
-  const files::path folder = colltopo::folder();
+  const std::filesystem::path folder = colltopo::folder();
   if (folder.empty()) return;
-  if (files::create_directories(folder)) files::permissions(folder, files::perms::owner_all);
+  if (std::filesystem::create_directories(folder))
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
   replace_file((folder / digest).string(), text_of(digest, proof), FinalLink::replace);
 } catch (...) {  // the next job proves it again
 }
