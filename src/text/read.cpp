@@ -43,8 +43,8 @@ std::vector<Program> generated_programs(const Head& head, const std::string& fil
   std::vector<Program> programs;
   std::uint64_t bytes = 0;
   for (Rank rank = 0; rank < head.header.shape.ranks; ++rank) {
-    programs.push_back(generated(head, file, rank));
-    const Program& program = programs.back();
+    const Program program = generated(head, file, rank);
+    programs.push_back(program);  // a copy has no room to spare
     for (std::size_t i = 0; i < program.size() && bytes <= Limits::k_most_whole_bytes; ++i)
       bytes += 64 + 16 * (program.op(i).source.size() + program.op(i).target.size());
     if (bytes > Limits::k_most_whole_bytes)

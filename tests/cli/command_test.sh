@@ -658,7 +658,7 @@ rules() {
   expect_json 'it["for"] == "tuned-json" and len(it["rules"]) == 1' rules rules.tuned-json
   "$colltopo" explain allreduce --ranks 8 --bytes 8,1M --json >explained.json
   expect_json 'it["measurements"] > 4 and it["rules"][-1]["algorithm"] in ("ring", "rabenseifner")' rules explained.json --for tuned -o explained.conf
-  expect_one_line 2 'no object with .results.' rules rules.tuned --for tuned
+  expect_one_line 2 'expected what colltopo-bench --json' rules rules.tuned --for tuned
   expect_one_line 2 '1 measurements, none of an algorithm that ucc has' rules measured.json --for ucc
   expect_one_line 2 '2 inputs without --for' rules rules.tuned rules.tuned
 }
@@ -820,7 +820,7 @@ routes() {
   sed 's/"target": 1, "link": [0-9]*/"target": 1, "link": 0/' mcf.json >wrong.json
   expect 1 'wrong.json: (lane|plane) ' verify mcf.sched --routes wrong.json
   head -c 300 mcf.json >cut.json
-  expect_one_line 2 'cut.json: ' verify mcf.sched --routes cut.json
+  expect_one_line 2 'cut.json:' verify mcf.sched --routes cut.json
   "$colltopo" topology torus:3x3 -o own.json >/dev/null
   "$colltopo" generate mcf own.json -o own.sched >/dev/null
   expect 0 'planes' routes own.sched --on own.json -o own.sh

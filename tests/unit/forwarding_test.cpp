@@ -198,7 +198,7 @@ TEST_F(Tampered, broken_json_is_refused_with_file_and_field) {
     std::istringstream in(text);
     read_json_routes(in, "tables.json", schedule_, torus_);
   };
-  EXPECT_THAT([&] { read("{\"format\": "); }, ThrowsMessage<Error>(HasSubstr("tables.json: ")));
+  EXPECT_THAT([&] { read("{\"format\": "); }, ThrowsMessage<Error>(HasSubstr("tables.json:1: ")));
   EXPECT_THAT([&] { read("{}"); }, ThrowsMessage<Error>(HasSubstr("format is not \"colltopo-routes 1\"")));
   EXPECT_THAT([&] { read("{\"format\": 1}"); }, ThrowsMessage<Error>(HasSubstr("format is not")));
   EXPECT_THAT([&] { read("{\"format\": \"colltopo-routes 1\", \"topology\": 5}"); },
