@@ -107,8 +107,10 @@ static int mca_coll_topo_describe_alltoallv(mca_coll_topo_request_t *request, co
         .buf = a->sbuf, .counts = a->scounts, .displs = a->sdispls, .dtype = a->sdtype, .dtypes = a->sdtypes};
     const mca_coll_topo_vector_t output = {
         .buf = a->rbuf, .counts = a->rcounts, .displs = a->rdispls, .dtype = a->rdtype, .dtypes = a->rdtypes};
+    const int rc = mca_coll_topo_describe_uneven(request, in_place ? NULL : &input, &output, in_place, 0, 1);
 
-    return mca_coll_topo_describe_uneven(request, in_place ? NULL : &input, &output, in_place, 0, 1);
+    request->asked.call.previous_is_wrong = in_place; /* libnbc's exchange in place, which all ranks ask for */
+    return rc;
 }
 
 /* With datatypes in place of one. */

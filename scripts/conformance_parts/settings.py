@@ -19,13 +19,13 @@ ROWS = {
     "scatterv": ["linear", "fallback"],
     "alltoallv": ["linear", "pairwise", "tra", "tra2:group=2", "node-pairs", "fallback"],
     "alltoallw": ["linear", "pairwise", "tra", "tra2:group=2", "node-pairs", "fallback"],
-    "neighborhood": ["linear", "pairwise", "tra", "tra2", "node-pairs"],
+    "neighborhood": ["linear", "pairwise", "tra", "tra2", "node-pairs", "fallback"],
 }
 # What is known to fail today, whoever serves; docs/testing.md says why. Empty is right.
-WAITS = ["early-free:scan", "early-free:exscan", "edgeless-zero", "shifted-reductions", "in-place:alltoallw:nonblocking",
-         "in-place:alltoallw:persistent"]
+WAITS = ["early-free:scan", "early-free:exscan", "edgeless-zero", "shifted-reductions"]
 # In calls that the shim passes through, or has no part in.
-WAITS_OF_SHIM = ["empty-types", "mixed-allgatherv", "mixed-gather", "in-place:alltoallv:nonblocking", "in-place:alltoallv:persistent"]
+WAITS_OF_SHIM = ["empty-types", *(f"in-place:{call}:{form}" for call in ("alltoallv", "alltoallw")
+                                 for form in ("nonblocking", "persistent"))]
 
 
 @dataclasses.dataclass

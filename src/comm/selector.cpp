@@ -144,6 +144,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
 Decision Selector::decided_by(const Forced& choice, const std::string& source, const Request& request, Kept* kept) {
   if (choice.kind == Forced::Kind::file) return decided_by_file(choice.path, source, request);
   if (choice.kind == Forced::Kind::fallback) {
+    if (!request.fallback_allowed && !is_sized(request)) return default_of_messages(request, false);
     say_decision(request, "fallback", source);
     return {nullptr, nullptr, {}, "fallback"};
   }

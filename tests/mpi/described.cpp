@@ -6,6 +6,7 @@
 //            that are segmented on their way
 //   overlap  what is sent lies in elements that share places, or whose extent is below their true extent
 //   empty    no data is elements of an empty type on some ranks and none of a plain type on others
+//   in_place alltoallv and alltoallw with MPI_IN_PLACE, blocks of another length for each pair
 //   circle   neighbor_alltoall on a circle of two ranks, where one neighbour is both
 // Every element and every gap is looked at on all ranks, in a first call and in later ones.
 #include <cstring>
@@ -312,6 +313,30 @@ void exchange_nothing(const std::string& call, const std::string& form, MPI_Comm
   MPI_Type_free(&empty);
 }
 
+/// What two ranks exchange lies at the same place of both buffers.
+void exchange_in_place(const std::string& call, const std::string& form, MPI_Comm comm, std::size_t ints, int turn) {
+  const int rank = rank_in(comm), ranks = ranks_of(comm);
+  const auto length = [&](int i, int j) { return (i + j) % 3 == 0 ? std::size_t{0} : ints + 7 * static_cast<std::size_t>(i * j); };
+  Arguments a;
+  a.comm = comm;
+  std::vector<int> output, wanted;
+  for (int block = 0; block < ranks; ++block) {
+    a.out.counts.push_back(static_cast<int>(length(rank, block)));
+    a.out.places.push_back(static_cast<int>(output.size()));
+    a.out.bytes.push_back(static_cast<int>(output.size() * sizeof(int)));
+    a.out.types.push_back(MPI_INT);
+    for (std::size_t i = 0; i < length(rank, block); ++i) {
+      output.push_back(content(rank, static_cast<std::size_t>(block) * 100 + i + static_cast<std::size_t>(turn)));
+      wanted.push_back(content(block, static_cast<std::size_t>(rank) * 100 + i + static_cast<std::size_t>(turn)));
+    }
+  }
+  a.out.buffer = output.data();
+  a.in = a.out;  // which nobody reads
+  a.in.buffer = MPI_IN_PLACE;
+  if (form == "persistent") wanted = output;  // two starts, and every block is back
+  if (run(call, form, a)) expect(output == wanted, "%s of %zu ints in place, turn %d", call.c_str(), ints, turn);
+}
+
 /// A block that leaves backwards comes in from behind.
 void exchange_on_circle(const std::string& form, int turn) {
   const int ranks = ranks_of(MPI_COMM_WORLD), period = 1;
@@ -350,6 +375,8 @@ int main(int argc, char** argv) {
     } else if (mode == "empty") {
       exchange_nothing(call, form, comm, turn);
       exchange(Mode::types, call, form, comm, 30, 0);
+    } else if (mode == "in_place") {
+      for (int i = 4; i < argc; ++i) exchange_in_place(call, form, comm, std::stoul(argv[i]), turn);
     } else {
       const Mode layouts = mode == "types" ? Mode::types : Mode::overlap;
       for (int i = 4; i < argc; ++i) exchange(layouts, call, form, comm, std::stoul(argv[i]), turn);

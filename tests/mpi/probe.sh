@@ -56,7 +56,7 @@ output=$(run "constants=$scratch/none.json")
 printf '%s\n' "$output" | grep -q "none.json: no record of .*colltopo-probe makes one; the model has its own" || fail "no word: $output"
 echo '{' > "$scratch/broken.json"
 output=$(run "constants=$scratch/broken.json") || fail "a broken file ends the job: $output"
-printf '%s\n' "$output" | grep -q "broken.json: no file of constants" || fail "broken, but no word: $output"
+printf '%s\n' "$output" | grep -q "broken.json:2: .*expected a file of constants" || fail "broken, but no word: $output"
 
 # A second measurement takes the place of the first; another number of ranks stands beside it.
 timeout 60 mpirun -np 4 "$build/bin/colltopo" tune --seconds 4 >"$scratch/tune" 2>&1 || fail "tune: $(cat "$scratch/tune")"
