@@ -316,7 +316,9 @@ void exchange_nothing(const std::string& call, const std::string& form, MPI_Comm
 /// What two ranks exchange lies at the same place of both buffers.
 void exchange_in_place(const std::string& call, const std::string& form, MPI_Comm comm, std::size_t ints, int turn) {
   const int rank = rank_in(comm), ranks = ranks_of(comm);
-  const auto length = [&](int i, int j) { return (i + j) % 3 == 0 ? std::size_t{0} : ints + 7 * static_cast<std::size_t>(i * j); };
+  const auto length = [&](int i, int j) {
+    return (i + j) % 3 == 0 ? std::size_t{0} : ints + 7 * static_cast<std::size_t>(i * j);
+  };
   Arguments a;
   a.comm = comm;
   std::vector<int> output, wanted;
