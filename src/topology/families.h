@@ -27,7 +27,7 @@ struct Family {
 std::span<const Family> families();
 
 inline constexpr int k_most_hosts = 1 << 20;
-inline constexpr std::size_t k_most_sides = 32;  // as TopologyBuilder::arrange()
+inline constexpr std::size_t k_most_sides = 32;  // 22 sides of 2 have as many points as there may be nodes
 
 /// "SPEC: FAULT; expected EXPECTED"
 [[noreturn]] void refuse(const FamilySpec& spec, std::string_view fault, std::string_view expected);

@@ -12,6 +12,7 @@
 #include "base/plain.h"
 #include "colltopo/error.h"
 #include "colltopo/topology.h"
+#include "topology/families.h"
 
 namespace colltopo {
 
@@ -21,7 +22,6 @@ constexpr std::int64_t k_most_nodes = 1 << 22;
 constexpr std::size_t k_most_links = 1 << 24;  // some 40 bytes each
 constexpr std::size_t k_most_name = 1000;      // bytes; of hosts 253 (RFC 1035), of made-up switches some hundred
 constexpr std::size_t k_most_text = 1 << 16;   // bytes of a topology's name, which may be a spec with a list of cables
-constexpr std::size_t k_most_sides = 32;       // 22 sides of 2 have as many points as there may be nodes
 
 // Counting sort: links keep their order within a node.
 void group_by(const std::vector<Link>& links, NodeId Link::*end, NodeId nodes, std::vector<LinkId>& grouped,
