@@ -10,8 +10,8 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <thread>
-#include <tuple>
 
 #include <fmt/format.h>
 
@@ -44,44 +44,6 @@ int opened(const std::string& path) {
   return both >= 0 || errno != EACCES ? both : open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 }
 
-/// What a file was when it was read.
-struct Contents {
-  std::string text;
-  bool exists = false;
-  std::tuple<dev_t, ino_t, off_t, time_t, long> stamp{};
-};
-
-Contents contents_of(const std::string& path, bool with_text) {
-  Contents contents;
-  // Opened, not only looked at: a network's file system then asks its server.
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0 && errno == ENOENT) return contents;
-  struct stat found {};
-  if (file < 0 || fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
-    const std::string why = file < 0 ? std::strerror(errno) : "no regular file";
-    if (file >= 0) close(file);
-    throw Error(fmt::format("{}: cannot be read ({}); expected a file, which is changed", path, why));
-  }
-  contents.exists = true;
-  contents.stamp = {found.st_dev, found.st_ino, found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
-  int fault = 0;
-  if (with_text) {
-    contents.text.resize(static_cast<std::size_t>(found.st_size));
-    std::size_t done = 0;
-    while (done < contents.text.size()) {
-      const ssize_t got = read(file, contents.text.data() + done, contents.text.size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fault = errno;
-      if (got <= 0) break;
-      done += static_cast<std::size_t>(got);
-    }
-    contents.text.resize(done);
-  }
-  close(file);
-  if (fault != 0) throw Error(fmt::format("{}: cannot be read ({}); it is left as it is", path, std::strerror(fault)));
-  return contents;
-}
-
 }  // namespace
 
 FileLock::FileLock(const std::string& path, std::chrono::milliseconds wait) : path_(path + ".lock") {
@@ -112,18 +74,23 @@ FileLock::~FileLock() {
   close(descriptor_);
 }
 
-void change_file(const std::string& path, const std::function<std::string(const std::string& before)>& change,
-                 std::chrono::milliseconds wait) {
-  static_cast<void>(contents_of(path, false));  // no lock beside a device
+void change_file(const std::string& path, const FileKind& kind,
+                 const std::function<std::string(const std::string& before)>& change, std::chrono::milliseconds wait) {
+  static_cast<void>(stamp_if_there(path, kind));  // no lock beside a device
   // One lock whatever links the path is reached by.
   char whole[PATH_MAX];
   const FileLock lock(realpath(path.c_str(), whole) != nullptr ? whole : path, wait);
   for (int attempt = 0; attempt < k_most_attempts; ++attempt) {
-    const Contents before = contents_of(path, true);
+    const std::optional<StampedFile> before = read_stamped_if_there(path, kind);
+    const std::string after = change(before ? before->bytes : "");
+    // Nobody could read it again.
+    if (after.size() > kind.most_bytes)
+      throw Error(fmt::format("{}: would have {} bytes; {} has at most {}; it is left as it is", path, after.size(),
+                              kind.expected, kind.most_bytes));
     FileDraft draft(path);
-    draft.write(change(before.text));
-    const Contents now = contents_of(path, false);
-    if (now.exists != before.exists || now.stamp != before.stamp) continue;
+    draft.write(after);
+    const std::optional<FileStamp> now = stamp_if_there(path, kind);
+    if (now.has_value() != before.has_value() || (now && *now != before->stamp)) continue;
     draft.replace();
     return;
   }

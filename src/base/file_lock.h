@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "base/read_file.h"
 #include "colltopo/error.h"
 
 namespace colltopo {
@@ -31,8 +32,9 @@ class FileLock {
 
 /// Replaces a file by what `change` makes of its contents ("": it is not there), which may be called again. Whoever
 /// does so at the same time, what each adds is in the file. Throws Error, and what `change` throws; then the file is as
-/// it was.
-void change_file(const std::string& path, const std::function<std::string(const std::string& before)>& change,
+/// it was. More bytes than its kind may have are neither read nor written.
+void change_file(const std::string& path, const FileKind& kind,
+                 const std::function<std::string(const std::string& before)>& change,
                  std::chrono::milliseconds wait = k_lock_wait);
 
 }  // namespace colltopo

@@ -62,13 +62,19 @@ OpenFile opened_at_once(const std::string& path) {
   return OpenFile(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
-// Its size.
-std::uint64_t expect_regular(const OpenFile& file, const std::string& path, const FileKind& kind) {
+std::optional<OpenFile> opened_if_there(const std::string& path, const FileKind& kind) {
+  OpenFile file = opened_at_once(path);
+  if (!file.good() && errno == ENOENT) return std::nullopt;
+  if (!file.good()) refuse(path, std::strerror(errno), kind);
+  return file;
+}
+
+FileStamp expect_regular(const OpenFile& file, const std::string& path, const FileKind& kind) {
   const struct stat found = status_of(file, path, kind);
   if (!S_ISREG(found.st_mode)) refuse(path, kind_of(found.st_mode), kind);
   const auto bytes = static_cast<std::uint64_t>(found.st_size);
   if (bytes > kind.most_bytes) refuse(path, too_long(kind.most_bytes), kind);
-  return bytes;
+  return {found.st_dev, found.st_ino, bytes, found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
 }
 
 // A file of /proc has no size, and any may grow meanwhile: the limit holds for what is read, too.
@@ -89,7 +95,7 @@ std::string contents(const OpenFile& file, std::uint64_t size, std::uint64_t mos
 }
 
 std::string contents_of_regular(const OpenFile& file, const std::string& path, const FileKind& kind) {
-  return contents(file, expect_regular(file, path, kind), kind.most_bytes, path, kind);
+  return contents(file, expect_regular(file, path, kind).bytes, kind.most_bytes, path, kind);
 }
 
 bool is_null_device(const struct stat& found) { return S_ISCHR(found.st_mode) && found.st_rdev == makedev(1, 3); }
@@ -159,17 +165,29 @@ class FileBytes : public std::streambuf {
 std::unique_ptr<std::streambuf> bytes_of(const std::string& path, const FileKind& kind) {
   OpenFile file = opened_at_once(path);
   if (!file.good()) refuse(path, std::strerror(errno), kind);
-  const std::uint64_t size = expect_regular(file, path, kind);
+  const std::uint64_t size = expect_regular(file, path, kind).bytes;
   return std::make_unique<FileBytes>(std::move(file), size);
 }
 
 }  // namespace
 
+std::optional<StampedFile> read_stamped_if_there(const std::string& path, const FileKind& kind) {
+  const std::optional<OpenFile> file = opened_if_there(path, kind);
+  if (!file) return std::nullopt;
+  const FileStamp stamp = expect_regular(*file, path, kind);
+  return StampedFile{contents(*file, stamp.bytes, kind.most_bytes, path, kind), stamp};
+}
+
+std::optional<FileStamp> stamp_if_there(const std::string& path, const FileKind& kind) {
+  const std::optional<OpenFile> file = opened_if_there(path, kind);
+  if (!file) return std::nullopt;
+  return expect_regular(*file, path, kind);
+}
+
 std::optional<std::string> read_file_if_there(const std::string& path, const FileKind& kind) {
-  const OpenFile file = opened_at_once(path);
-  if (!file.good() && errno == ENOENT) return std::nullopt;
-  if (!file.good()) refuse(path, std::strerror(errno), kind);
-  return contents_of_regular(file, path, kind);
+  std::optional<StampedFile> file = read_stamped_if_there(path, kind);
+  if (!file) return std::nullopt;
+  return std::move(file->bytes);
 }
 
 std::string read_file(const std::string& path, const FileKind& kind) {

@@ -36,6 +36,21 @@ inline constexpr std::uint64_t k_most_piped_bytes = std::uint64_t{1} << 30;
 std::string read_file(const std::string& path, const FileKind& kind);
 /// The same, and nothing when there is no such file.
 std::optional<std::string> read_file_if_there(const std::string& path, const FileKind& kind);
+
+/// Which file a path leads to, and of when: another once it was written to or replaced.
+struct FileStamp {
+  std::uint64_t device = 0, number = 0, bytes = 0;
+  std::int64_t seconds = 0, nanoseconds = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+struct StampedFile {
+  std::string bytes;
+  FileStamp stamp;
+};
+std::optional<StampedFile> read_stamped_if_there(const std::string& path, const FileKind& kind);
+/// The stamp alone. The file is opened, for a network's file system then asks its server.
+std::optional<FileStamp> stamp_if_there(const std::string& path, const FileKind& kind);
+
 /// For the command: also a pipe, a terminal, or standard input as "-".
 std::string read_file_or_pipe(const std::string& path, const FileKind& kind = k_any_file);
 

@@ -197,7 +197,7 @@ void write_constants(const std::string& path, ConstantsRecord record) {
   if (!folder.empty()) std::filesystem::create_directories(folder, ignored);
   std::ranges::sort(record.hosts);
   try {
-    change_file(path, [&](const std::string& before) {
+    change_file(path, k_constants_file, [&](const std::string& before) {
       return with_record(before.empty() ? std::vector<ConstantsRecord>() : records_in(before, path), record);
     });
   } catch (const Error& error) {

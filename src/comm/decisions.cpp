@@ -32,16 +32,16 @@ std::string outcome_line(const Outcome& outcome) {
 }  // namespace
 
 const Outcome* Decisions::find(const DecisionKey& key) const {
-  const auto found = std::ranges::find(all_, key, &Outcome::key);
-  return found == all_.end() ? nullptr : &*found;
+  const auto found = places_.find(key);
+  return found == places_.end() ? nullptr : &all_[found->second];
 }
 
 void Decisions::add(Outcome outcome) {
-  const auto found = std::ranges::find(all_, outcome.key, &Outcome::key);
-  if (found == all_.end())
+  const auto [place, is_new] = places_.emplace(outcome.key, all_.size());
+  if (is_new)
     all_.push_back(std::move(outcome));
   else
-    *found = std::move(outcome);
+    all_[place->second] = std::move(outcome);
 }
 
 void Decisions::add(const Decisions& others) {
@@ -73,16 +73,18 @@ Outcome Decisions::outcome_from(const std::string& line, const std::string& plac
 DecisionFile DecisionFile::parse(const std::string& text, const std::string& path) {
   DecisionFile file;
   std::istringstream lines(text);
-  std::string line, kind;
+  std::string line;
+  Decisions* of_kind = nullptr;
   for (int number = 1; std::getline(lines, line); ++number) {
     const std::string place = fmt::format("{}:{}", path, number);
     if (number == 1) {
       if (line != k_header)
         throw Error(fmt::format("{}: {}; expected '{}' of a file of decisions", place, in_quotes(line), k_header));
     } else if (line.starts_with(k_communicator)) {
-      kind = line.substr(k_communicator.size());
+      of_kind = &file.of_kind_[line.substr(k_communicator.size())];
     } else if (!line.empty() && line[0] != '#') {
-      file.of_kind_[kind].add(Decisions::outcome_from(line, place));
+      if (of_kind == nullptr) of_kind = &file.of_kind_[""];
+      of_kind->add(Decisions::outcome_from(line, place));
     }
   }
   return file;
@@ -111,11 +113,10 @@ std::string DecisionFile::with(const std::string& before, const std::string& kin
       if (of_kind) text += take_lines();
       of_kind = line.substr(k_communicator.size()) == kind;
     } else if (of_kind && !line.empty() && line[0] != '#' && text.find('\n') != std::string::npos) {
-      const DecisionKey key = Decisions::outcome_from(line, "").key;
-      const auto found = std::ranges::find(decisions.all(), key, &Outcome::key);
-      if (found == decisions.all().end()) continue;
+      const Outcome* const found = decisions.find(Decisions::outcome_from(line, "").key);
+      if (found == nullptr) continue;
       line = outcome_line(*found);  // of two that a file has, the later one counts
-      placed[static_cast<std::size_t>(found - decisions.all().begin())] = true;
+      placed[static_cast<std::size_t>(found - decisions.all().data())] = true;
     }
   }
   const bool is_all = std::ranges::find(placed, false) == placed.end();
@@ -125,7 +126,7 @@ std::string DecisionFile::with(const std::string& before, const std::string& kin
 
 void DecisionFile::add(const std::string& path, const std::string& kind, const Decisions& decisions) {
   try {
-    change_file(path, [&](const std::string& before) {
+    change_file(path, k_decisions_file, [&](const std::string& before) {
       if (before.empty()) return with(fmt::format("{}\n{}\n", k_header, k_columns), kind, decisions);
       static_cast<void>(parse(before, path));  // what is no file of decisions is not written to
       return with(before, kind, decisions);

@@ -2,6 +2,7 @@
 // come later (the setting `decisions`, docs/choice.md).
 #pragma once
 
+#include <compare>
 #include <map>
 #include <mutex>
 #include <string>
@@ -18,7 +19,7 @@ struct DecisionKey {
   int operation = 0;             // 1: commutative, 2: any order gives the same bits; 0 where nothing is reduced
   std::string previous;          // name of the component that serves what is declined
 
-  friend bool operator==(const DecisionKey&, const DecisionKey&) = default;
+  friend auto operator<=>(const DecisionKey&, const DecisionKey&) = default;
 };
 
 /// The winner, as a value of X_algorithm or "schedules" (one of the folders), and what all were measured at.
@@ -49,6 +50,7 @@ class Decisions {
 
  private:
   std::vector<Outcome> all_;
+  std::map<DecisionKey, std::size_t> places_;  // in all_: a file may have many
 };
 
 /// A file of decisions, by kind of communicator.

@@ -1,15 +1,14 @@
 #include "comm/file_proofs.h"
 
-#include <sys/stat.h>
-
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <sstream>
 
 #include "base/digest.h"
+#include "base/read_file.h"
 #include "colltopo/error.h"
 #include "colltopo/verify.h"
 #include "colltopo/verify_symmetric.h"
@@ -38,16 +37,6 @@ double work_of(const Program& own, std::size_t bytes) {
   of_rank += shape.input_chunks(own.rank()) + shape.output_chunks(own.rank());
   const double work = of_rank * shape.ranks + static_cast<double>(bytes) / k_bytes_per_work;
   return reduces(shape.collective) ? k_work_of_reductions * work : work;
-}
-
-/// The bytes of a regular file of this size.
-std::string bytes_of(const std::string& path, std::size_t size) {
-  std::ifstream in(path, std::ios::binary);
-  std::string bytes(size, '\0');
-  in.read(bytes.data(), static_cast<std::streamsize>(size));
-  if (!in || in.peek() != std::ifstream::traits_type::eof())
-    throw Error(fmt::format("{}: cannot be read whole, expected {} bytes", path, size));
-  return bytes;
 }
 
 Proof proof_of_table(const ScheduleHeader& header) {
@@ -81,14 +70,12 @@ Proof proved(const std::string& path, const ScheduleHeader& header, const std::s
 
 FileProof found_out(const std::string& path, const ScheduleHeader& header, const Program& own) {
   if (!header.algorithm.empty()) return {Ground::made, proof_of_table(header), ""};
-  struct stat file {};
-  if (stat(path.c_str(), &file) != 0 || !S_ISREG(file.st_mode))
-    throw Error(fmt::format("{}: is no regular file, expected one that can be proved", path));
-  const auto size = static_cast<std::size_t>(file.st_size);
+  const std::optional<FileStamp> stamp = stamp_if_there(path, k_schedule_file);
+  const std::size_t size = stamp ? stamp->bytes : 0;
   // Of a symmetric file orbits are proved, not ranks.
   const double work = header.orbits > 0 ? static_cast<double>(size) / k_bytes_per_work : work_of(own, size);
   if (work > k_most_work) return {Ground::pairs, {}, ""};
-  const std::string bytes = bytes_of(path, size);
+  const std::string bytes = read_file(path, {k_schedule_file.expected, size});
   const std::string digest = digest_of(bytes);
   if (const auto known = remembered_proof(digest)) return {Ground::proved, *known, ""};
   const Proof proof = proved(path, header, bytes);

@@ -1,13 +1,11 @@
 #include "comm/proof_cache.h"
 
-#include <sys/stat.h>
-
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <optional>
 
+#include "base/read_file.h"
 #include "base/replace_file.h"
 #include "base/trusted_file.h"
 #include "colltopo/verify.h"
@@ -16,6 +14,8 @@
 namespace colltopo {
 
 namespace {
+
+constexpr FileKind k_proof_file{"a proof", 512};  // more than text_of() makes
 
 /// Empty: there is no cache.
 std::filesystem::path folder() {
@@ -36,16 +36,11 @@ std::optional<Proof> remembered_proof(const std::string& digest) noexcept try {
   const std::filesystem::path folder = colltopo::folder();
   if (folder.empty()) return {};
   const std::filesystem::path path = folder / digest;
-  struct stat found {};
-  if (stat(path.c_str(), &found) != 0 || !S_ISREG(found.st_mode) || !distrust_of(path.string()).empty()) return {};
-  std::ifstream in(path, std::ios::binary);
-  constexpr std::size_t k_most = 512;  // bytes, more than text_of() makes
-  std::string text(k_most, '\0');
-  in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(in.gcount()));
-  for (unsigned bits = 0; bits < 32; ++bits) {
+  if (!distrust_of(path.string()).empty()) return {};
+  const std::optional<std::string> text = read_file_if_there(path.string(), k_proof_file);
+  for (unsigned bits = 0; text && bits < 32; ++bits) {
     const Proof proof{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0, (bits & 16) != 0};
-    if (text == text_of(digest, proof)) return proof;
+    if (*text == text_of(digest, proof)) return proof;
   }
   return {};
 } catch (...) {

@@ -89,6 +89,7 @@ void read_messages(const Place& communicator, const Rule& common, std::vector<Ru
 void read_communicators(const Place& list, Collective collective, std::vector<Rule>& rules) {
   list.require_array();
   constexpr std::size_t k_most_ranks = std::numeric_limits<Rank>::max();
+  constexpr std::size_t k_most_topology = 4096;  // bytes, as a path has; each rule has a copy
   for (std::size_t i = 0; i < list.value.size(); ++i) {
     const Place at = list.item(i);
     at.require_object({"comm_size_min", "comm_size_max", "comm_rank_distribution", "topology", "lanes", "rules"});
@@ -98,6 +99,9 @@ void read_communicators(const Place& list, Collective collective, std::vector<Ru
     common.most_ranks = static_cast<Rank>(at.number("comm_size_max", k_most_ranks, k_most_ranks));
     common.distribution = distribution_from(at);
     common.topology = at.text("topology", "");
+    if (common.topology.size() > k_most_topology)
+      at.member("topology")
+          .fault(fmt::format("has {} bytes; must have {} or fewer", common.topology.size(), k_most_topology));
     common.lanes = static_cast<Lane>(at.number("lanes", 0, k_most_ranks));
     read_messages(at, common, rules);
   }

@@ -165,6 +165,32 @@ TEST(Json, of_every_reader_may_be_as_deep_as_it_likes) {
   }
 }
 
+TEST(Readers, take_many_entries_in_time_and_no_long_words_for_all_of_them) {
+  const std::string folder = folder_named("readers_test");
+  const std::string path = folder + "/many";
+  const auto after = [&](const std::string& text, const auto& read) {
+    std::ofstream(path) << text;
+    return within_bounds([&] { read(path); });
+  };
+  const auto decisions = [](const std::string& file) { DecisionFile::read(file); };
+  std::string many = "colltopo-decisions 1\ncommunicator 4 ranks\n";
+  for (int i = 0; many.size() < (4 << 20); ++i) many += "bcast " + std::to_string(i) + " 999999 0 - linear\n";
+  EXPECT_EQ(after(many, decisions), "taken");
+  EXPECT_EQ(after(many, [](const std::string& file) { DecisionFile::add(file, "8 ranks", {}); }), "taken");
+  EXPECT_EQ(after("colltopo-decisions 1\ncommunicator " + std::string(4 << 20, 'x') + "\n" +
+                      repeated("bcast 8 16 0 - linear\n", (4 << 20) / 22),
+                  decisions),
+            "taken");
+  const auto rules = [](const std::string& file) { Rules::read(file); };
+  const auto rules_for = [](const std::string& topology) {
+    return R"({"collectives": {"bcast": [{"topology": ")" + topology + R"(", "rules": [)" +
+           repeated(R"({"alg":"auto"},)", 30'000) + R"({"alg":"auto"}]}]}})";
+  };
+  EXPECT_THAT(after(rules_for(std::string(500'000, 'x')), rules),
+              HasSubstr("bcast[0].topology has 500000 bytes; must have 4096 or fewer"));
+  EXPECT_EQ(after(rules_for(std::string(4096, 'x')), rules), "taken");
+}
+
 TEST(Plain, text_has_no_control_characters_and_is_utf_8) {
   for (const std::string text : {"a\nb", "\x1b[31m", "\x7f",
                                  "\xc2\x9b"

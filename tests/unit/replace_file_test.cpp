@@ -26,6 +26,8 @@ namespace files = std::filesystem;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
+constexpr FileKind k_list{"a list", 10'000};
+
 std::string contents(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
@@ -230,7 +232,8 @@ TEST(ChangeFile, loses_nothing_of_eight_writers) {
     children.push_back(fork());
     if (children.back() != 0) continue;
     for (int line = 0; line < 25; ++line)
-      change_file(path, [&](const std::string& before) { return before + std::to_string(100 * writer + line) + "\n"; });
+      change_file(path, k_list,
+                  [&](const std::string& before) { return before + std::to_string(100 * writer + line) + "\n"; });
     _exit(0);
   }
   for (const pid_t child : children) waitpid(child, nullptr, 0);
@@ -246,7 +249,7 @@ TEST(ChangeFile, reads_again_where_a_lock_is_none) {
   const std::string path = folder + "/list";
   replace_file(path, "a");
   int calls = 0;
-  change_file(path, [&](const std::string& before) {
+  change_file(path, k_list, [&](const std::string& before) {
     if (++calls == 1) replace_file(path, "ab");  // one who asks for no lock
     return before + "c";
   });
@@ -258,8 +261,26 @@ TEST(ChangeFile, what_throws_changes_nothing) {
   const std::string folder = folder_named("change_throws");
   const std::string path = folder + "/list";
   replace_file(path, "a");
-  EXPECT_EQ(error_from([&] { change_file(path, [](const std::string&) -> std::string { throw Error("no"); }); }), "no");
+  EXPECT_EQ(
+      error_from([&] { change_file(path, k_list, [](const std::string&) -> std::string { throw Error("no"); }); }),
+      "no");
   EXPECT_EQ(contents(path), "a");
+  EXPECT_THAT(names_in(folder), ElementsAre("list"));
+}
+
+TEST(ChangeFile, neither_reads_nor_writes_more_than_a_file_of_its_kind_may_have) {
+  const std::string folder = folder_named("change_large");
+  const std::string path = folder + "/list";
+  const auto appends = [&](std::size_t bytes) {
+    return error_from([&] {
+      change_file(path, k_list, [&](const std::string& before) { return before + std::string(bytes, 'x'); });
+    });
+  };
+  EXPECT_EQ(appends(10'000), "");
+  EXPECT_THAT(appends(1), HasSubstr("/list: would have 10001 bytes; a list has at most 10000; it is left as it is"));
+  EXPECT_EQ(files::file_size(path), 10'000U);
+  files::resize_file(path, std::uintmax_t{1} << 40);  // without blocks
+  EXPECT_THAT(appends(1), HasSubstr("/list: cannot be read: it has more than 10000 bytes, the most; expected a list"));
   EXPECT_THAT(names_in(folder), ElementsAre("list"));
 }
 
