@@ -301,6 +301,11 @@ int mca_coll_topo_mend_gather(mca_coll_topo_module_t *topo, const void *sbuf, mc
                               ompi_datatype_t *sdtype, void *rbuf, mca_coll_topo_count_t rcount,
                               ompi_datatype_t *rdtype, int root, ompi_communicator_t *comm);
 
+/* The former reduce and bcast in place of its allreduce, for a datatype whose first byte is not at its own address. */
+int mca_coll_topo_mend_allreduce(mca_coll_topo_module_t *topo, const void *sbuf, void *rbuf,
+                                 mca_coll_topo_count_t count, ompi_datatype_t *dtype, ompi_op_t *op,
+                                 ompi_communicator_t *comm);
+
 /* Whether elements that follow each other, or the parts of one, may lie on the same bytes. */
 static inline bool mca_coll_topo_may_overlap(const ompi_datatype_t *dtype)
 {

@@ -228,7 +228,7 @@ void mca_coll_topo_let_go(mca_coll_topo_request_t *request)
         colltopo_release(request->operation);
         request->operation = NULL;
     }
-    if (OPAL_UNLIKELY(NULL != request->passed || NULL != request->stand_in)) {
+    if (OPAL_UNLIKELY(NULL != request->passed || NULL != request->stand_in || NULL != request->ordered)) {
         mca_coll_topo_drop_passed(request);
     }
     mca_coll_topo_drop_data(request);

@@ -336,6 +336,15 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
     return mca_coll_topo_remember(topo, collective, bytes, extent, root, op_properties, rc);
 }
 
+static inline int mca_coll_topo_leave_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count,
+                                                ompi_datatype_t *dtype, ompi_op_t *op, ompi_communicator_t *comm,
+                                                mca_coll_topo_module_t *topo)
+{
+    return OPAL_UNLIKELY(0 != dtype->super.true_lb)
+               ? mca_coll_topo_mend_allreduce(topo, sbuf, rbuf, count, dtype, op, comm)
+               : MCA_COLL_TOPO_PASS_ON(allreduce, sbuf, rbuf, count, dtype, op);
+}
+
 MCA_COLL_TOPO_SERVE mca_coll_topo_serve_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count,
                                                   ompi_datatype_t *dtype, ompi_op_t *op, ompi_communicator_t *comm,
                                                   mca_coll_topo_module_t *topo)
@@ -343,7 +352,11 @@ MCA_COLL_TOPO_SERVE mca_coll_topo_serve_allreduce(const void *sbuf, void *rbuf, 
     const int rc = mca_coll_topo_reduce_by(topo, colltopo_allreduce, COLLTOPO_ALLREDUCE, sbuf, (size_t) count, rbuf,
                                            (size_t) count, (size_t) count, NULL, 0, op, dtype);
 
-    return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(allreduce, sbuf, rbuf, count, dtype, op) : rc;
+    if (OPAL_LIKELY(COLLTOPO_DECLINED != rc)) {
+        return rc;
+    }
+    return mca_coll_topo_came_back(topo, COLLTOPO_ALLREDUCE,
+                                   mca_coll_topo_leave_allreduce(sbuf, rbuf, count, dtype, op, comm, topo));
 }
 
 int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count, ompi_datatype_t *dtype,
@@ -352,7 +365,7 @@ int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t 
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
     if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_ALLREDUCE, (size_t) count, 0, op, dtype)) {
-        return MCA_COLL_TOPO_PASS_ON(allreduce, sbuf, rbuf, count, dtype, op);
+        return mca_coll_topo_leave_allreduce(sbuf, rbuf, count, dtype, op, comm, topo);
     }
     return mca_coll_topo_serve_allreduce(sbuf, rbuf, count, dtype, op, comm, topo);
 }

@@ -147,6 +147,22 @@ int mca_coll_topo_mend_gather(mca_coll_topo_module_t *topo, const void *sbuf, mc
     return rc;
 }
 
+/* The rings of coll/base, which tuned takes for large vectors, reduce in memory that begins at the first byte of an
+ * element, and use it as if it began at the datatype's address. MPI asks for the same datatype on all ranks, so all
+ * come here. */
+int mca_coll_topo_mend_allreduce(mca_coll_topo_module_t *topo, const void *sbuf, void *rbuf,
+                                 mca_coll_topo_count_t count, ompi_datatype_t *dtype, ompi_op_t *op,
+                                 ompi_communicator_t *comm)
+{
+    const int root = 0;
+    const bool is_root = root == topo->rank;
+    const void *input = MPI_IN_PLACE == sbuf && !is_root ? rbuf : sbuf;
+    const int rc =
+        topo->previous.reduce(input, is_root ? rbuf : NULL, count, dtype, op, root, comm, topo->previous.reduce_module);
+
+    return OMPI_SUCCESS != rc ? rc : topo->previous.bcast(rbuf, count, dtype, root, comm, topo->previous.bcast_module);
+}
+
 int mca_coll_topo_no_counts(const mca_coll_topo_module_t *topo, mca_coll_topo_no_counts_t *none)
 {
     none->memory = calloc((size_t) topo->ranks, sizeof(size_t));

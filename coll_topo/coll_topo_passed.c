@@ -46,26 +46,65 @@ static int mca_coll_topo_write_nothing_as_0(const mca_coll_topo_request_t *reque
     return rc;
 }
 
+/* An operation that differs from the call's in that it does not commute. */
+typedef struct mca_coll_topo_ordered_t {
+    ompi_op_t super;
+    ompi_op_t *real;
+} mca_coll_topo_ordered_t;
+
+static void mca_coll_topo_ordered_destruct(mca_coll_topo_ordered_t *ordered)
+{
+    OBJ_RELEASE(ordered->real);
+}
+
+static OBJ_CLASS_INSTANCE(mca_coll_topo_ordered_t, opal_object_t, NULL, mca_coll_topo_ordered_destruct);
+
+/* libnbc's chain and halving reduce in memory that begins at the first byte of an element, and use it as if it began at
+ * the datatype's address. Its binomial tree does not, which is what it takes where the order of ranks is to be kept. */
+static int mca_coll_topo_keep_order(mca_coll_topo_request_t *request, mca_coll_topo_arguments_t *arguments)
+{
+    const size_t object = sizeof(opal_object_t);
+    mca_coll_topo_ordered_t *ordered;
+
+    if (OPAL_LIKELY(COLLTOPO_REDUCE != request->kind->collective || 0 == arguments->rdtype->super.true_lb
+                    || !ompi_op_is_commute(arguments->op))) {
+        return OMPI_SUCCESS;
+    }
+    ordered = OBJ_NEW(mca_coll_topo_ordered_t);
+    if (NULL == ordered) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    memcpy((char *) ordered + object, (const char *) arguments->op + object, sizeof(ompi_op_t) - object);
+    ordered->super.o_flags &= ~(uint32_t) OMPI_OP_FLAGS_COMMUTE;
+    ordered->real = arguments->op;
+    OBJ_RETAIN(ordered->real);
+    request->ordered = ordered;
+    arguments->op = &ordered->super;
+    return OMPI_SUCCESS;
+}
+
 /* The former function, which has read the arrays when it returns. */
-static int mca_coll_topo_ask_former(const mca_coll_topo_request_t *request, ompi_communicator_t *comm,
+static int mca_coll_topo_ask_former(mca_coll_topo_request_t *request, ompi_communicator_t *comm,
                                     ompi_request_t **passed)
 {
     mca_coll_topo_arguments_t arguments = request->arguments;
     mca_coll_topo_no_counts_t none;
     int rc = mca_coll_topo_write_nothing_as_0(request, &arguments, &none);
 
+    rc = OMPI_SUCCESS == rc ? mca_coll_topo_keep_order(request, &arguments) : rc;
     rc = OMPI_SUCCESS == rc ? request->kind->pass_on(request->topo, &arguments, comm, passed) : rc;
     free(none.memory);
     return rc;
 }
 
-static int mca_coll_topo_ask_former_init(const mca_coll_topo_request_t *request, struct ompi_info_t *info,
+static int mca_coll_topo_ask_former_init(mca_coll_topo_request_t *request, struct ompi_info_t *info,
                                          ompi_request_t **passed)
 {
     mca_coll_topo_arguments_t arguments = request->arguments;
     mca_coll_topo_no_counts_t none;
     int rc = mca_coll_topo_write_nothing_as_0(request, &arguments, &none);
 
+    rc = OMPI_SUCCESS == rc ? mca_coll_topo_keep_order(request, &arguments) : rc;
     rc = OMPI_SUCCESS == rc ? request->kind->pass_on_init(request->topo, &arguments, request->comm, info, passed) : rc;
     free(none.memory);
     return rc;
@@ -144,7 +183,7 @@ int mca_coll_topo_pass_on_at_once(mca_coll_topo_request_t *request, ompi_request
     if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
         return rc;
     }
-    if (OPAL_UNLIKELY(mca_coll_topo_holds_listed_types(request))) {
+    if (OPAL_UNLIKELY(mca_coll_topo_holds_listed_types(request) || NULL != request->ordered)) {
         request->passed = passed;
         mca_coll_topo_watch(request, handle);
     } else {
@@ -195,5 +234,9 @@ void mca_coll_topo_drop_passed(mca_coll_topo_request_t *request)
     if (NULL != request->stand_in) {
         OBJ_RELEASE(request->stand_in);
         request->stand_in = NULL;
+    }
+    if (NULL != request->ordered) {
+        OBJ_RELEASE(request->ordered);
+        request->ordered = NULL;
     }
 }

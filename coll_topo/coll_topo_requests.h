@@ -83,6 +83,7 @@ struct mca_coll_topo_request_t {
     ompi_request_t *awaited;                   /* a message without which there is nothing to do; NULL: none is known */
     ompi_request_t *passed;                    /* the former function's; a persistent one has it for all starts */
     struct mca_coll_topo_stand_in_t *stand_in; /* what was passed on late has for its communicator */
+    struct mca_coll_topo_ordered_t *ordered;   /* and a reduce that is mended for its operation */
     colltopo_turn turn;
     struct shell_memory memory;           /* packed data */
     mca_coll_topo_buffer_t input, output; /* of a process with an accelerator */

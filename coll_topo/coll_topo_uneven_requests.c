@@ -85,7 +85,7 @@ int mca_coll_topo_pack_uneven(mca_coll_topo_request_t *request, const struct she
     if (!request->is_packed) {
         return OMPI_SUCCESS;
     }
-    packed = shell_lend(side->memory, uneven->packing.bytes + 1); /* of which there may be none */
+    packed = shell_lend(side->memory, uneven->packing.bytes);
     return NULL == packed ? side->no_memory
                           : shell_uneven_packs(side, &uneven->move, &uneven->packing, packed, &request->asked.call);
 }

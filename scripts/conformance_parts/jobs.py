@@ -16,7 +16,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 NEIGHBOURS = [f"neighbor_{kind}" for kind in ("allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw")]
 NEVER = {
     "component": ["stock-4.1"],
-    "stock": ["stock-4.1"],
+    "stock": ["stock-4.1", "shifted-reductions"],
     "shim": ["stock-4.1", "early-free", *table.WAITS_OF_SHIM, *NEIGHBOURS],
     "mpich": ["stock-mpich", "early-free", "persistent", *table.WAITS_OF_SHIM, *NEIGHBOURS],
     "stock-mpich": ["stock-mpich", "early-free", "persistent", *table.WAITS_OF_SHIM, *NEIGHBOURS],

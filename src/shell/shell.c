@@ -42,9 +42,9 @@ const char *shell_library(int (*library_version)(char *version, int *length))
 
 void *shell_lend(struct shell_memory *memory, size_t size)
 {
-    if (memory->size < size) {
+    if (memory->bytes == NULL || memory->size < size) {
         free(memory->bytes);
-        memory->bytes = malloc(size);
+        memory->bytes = malloc(size > 0 ? size : 1); /* NULL says that there is no memory */
         memory->size = memory->bytes == NULL ? 0 : size;
     }
     return memory->bytes;

@@ -169,7 +169,7 @@ int shell_uneven_packed(const struct shell_side *side, const struct shell_uneven
 {
     const struct shell_blocks *const input = read_side(move), *const output = &move->output;
     const size_t places = input->blocks + output->blocks;
-    size_t *const at = shell_lend(side->memory, places * sizeof(*at) + sum_of(input) + sum_of(output) + 1);
+    size_t *const at = shell_lend(side->memory, places * sizeof(*at) + sum_of(input) + sum_of(output));
     char *packed;
     colltopo_blocks blocks = *call->blocks;
     struct shell_packing packing;

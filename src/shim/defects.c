@@ -104,6 +104,29 @@ int shim_mend_bcast(struct shim_communicator *communicator, const struct shim_bl
                : COLLTOPO_DECLINED;
 }
 
+/* The rings of Open MPI reduce in memory that begins at the first byte of an element, and use it as if it began at the
+ * datatype's address. Datatype and operation are the same on all ranks, so all reduce to one and send the result. */
+int shim_mend_allreduce(struct shim_communicator *communicator, const struct shim_operands *operands, long long count)
+{
+    const struct shell_layout layout = shim_layout_of(operands->type);
+    const bool is_root = communicator->rank == 0, in_place = operands->input == MPI_IN_PLACE;
+    struct shim_left left;
+    int status;
+
+    if (count <= 0 || count > INT_MAX || layout.size == 0 || layout.true_lower == 0 ||
+        shell_open_mpi_release(shim_library_name()) == 0) {
+        return COLLTOPO_DECLINED;
+    }
+    left = shim_take_left();
+    status =
+        shim_mpi.Reduce(in_place && !is_root ? operands->output : operands->input, is_root ? operands->output : NULL,
+                        (int)count, operands->type, operands->op, 0, communicator->comm);
+    if (status == MPI_SUCCESS) {
+        status = shim_mpi.Bcast(operands->output, (int)count, operands->type, 0, communicator->comm);
+    }
+    return shim_came_back(left, status);
+}
+
 /* Whether elements that follow each other, or the parts of one, may lie on the same bytes. */
 static bool may_overlap(const struct shell_layout *layout)
 {
@@ -177,7 +200,7 @@ static int allgatherv_from_place(struct shim_communicator *communicator, const s
     const size_t bytes = shim_layout_of(input->type).size * (size_t)input->count;
     const int received = output->counts[communicator->rank];
     char *own = (char *)output->buffer + output->places[communicator->rank] * shim_layout_of(output->type).extent;
-    char *packed = shell_lend(&communicator->memory, bytes + 1);
+    char *packed = shell_lend(&communicator->memory, bytes);
     int status;
 
     if (packed == NULL) {

@@ -12,6 +12,7 @@
 int shim_mend_exchange(struct shim_communicator *communicator, int collective, const struct shim_blocks *input,
                        const struct shim_blocks *output);
 int shim_mend_bcast(struct shim_communicator *communicator, const struct shim_blocks *output, int root);
+int shim_mend_allreduce(struct shim_communicator *communicator, const struct shim_operands *operands, long long count);
 int shim_mend_gather(struct shim_communicator *communicator, const struct shim_blocks *input,
                      const struct shim_blocks *output, int root);
 int shim_mend_scatter(struct shim_communicator *communicator, const struct shim_blocks *input,

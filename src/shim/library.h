@@ -41,6 +41,7 @@
     X(Isend)                  \
     X(Op_commutative)         \
     X(Pack)                   \
+    X(Reduce)                 \
     X(Reduce_local)           \
     X(Request_free)           \
     X(Scatter)                \

@@ -71,10 +71,14 @@ int shim_convert_block(struct shim_communicator *communicator, enum shim_directi
                        MPI_Datatype type, char *packed)
 {
     const struct shell_layout layout = shim_layout_of(type);
-    const size_t fit = INT_MAX / layout.size, most = fit > 0 ? fit : 1; /* elements of a piece */
+    size_t most; /* elements of a piece */
     int status = MPI_SUCCESS;
 
-    if (block == NULL && count > 0) {
+    if (count == 0 || layout.size == 0) {
+        return MPI_SUCCESS;
+    }
+    most = layout.size < INT_MAX ? INT_MAX / layout.size : 1;
+    if (block == NULL) {
         return convert_from_bottom(communicator, direction, count, type, packed);
     }
     while (count > 0 && status == MPI_SUCCESS) {

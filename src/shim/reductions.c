@@ -9,6 +9,7 @@
 
 #include "collectives.h"
 #include "communicator.h"
+#include "defects.h"
 #include "library.h"
 #include "types.h"
 
@@ -117,8 +118,14 @@ int shim_allreduce(struct shim_operands operands, long long count, MPI_Comm comm
                                             .output_count = (size_t)count},
                                   .operands = operands};
     colltopo_call call = {.count = (size_t)count};
+    int status;
 
-    return communicator == NULL || count < 0 ? COLLTOPO_DECLINED : run_reduction(communicator, &reduction, &call);
+    if (communicator == NULL || count < 0) {
+        return COLLTOPO_DECLINED;
+    }
+    status = run_reduction(communicator, &reduction, &call);
+    return status == COLLTOPO_DECLINED && call.op_properties >= 0 ? shim_mend_allreduce(communicator, &operands, count)
+                                                                  : status;
 }
 
 int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Comm comm)

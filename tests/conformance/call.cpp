@@ -108,7 +108,9 @@ void Call::place_blocks(Arguments& side, const std::vector<Flow>& flows, KindRow
   const Basic& basic = basics()[static_cast<std::size_t>(operation_.basic)];
   const bool mixed = !limits_.leaves("mixed-types") && !limits_.leaves(std::string("mixed-") + row_.name);
   const bool nothing = std::all_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.units == 0; });
-  const bool empty = nothing && mixed && several && !limits_.leaves("empty-types") && dice.one_in(2);
+  const bool may_be_empty = mixed && !limits_.leaves("empty-types") &&
+                            !limits_.leaves(std::string("empty-types:") + name_of(operation_.form));
+  const bool empty = nothing && may_be_empty && several && dice.one_in(2);
   const int per_element = mixed ? divisor_of(dice, operation_.unit) : 1;
   const auto count_of = [&](const Flow& flow, int divisor) {
     return static_cast<int>(flow.units) * (operation_.unit / divisor);
@@ -120,7 +122,7 @@ void Call::place_blocks(Arguments& side, const std::vector<Flow>& flows, KindRow
     std::ptrdiff_t at = 0;
     for (const Flow& flow : flows) {
       const int divisor = mixed ? divisor_of(dice, operation_.unit) : 1, count = count_of(flow, divisor);
-      const bool none = count == 0 && mixed && !limits_.leaves("empty-types") && dice.one_in(3);
+      const bool none = count == 0 && may_be_empty && dice.one_in(3);
       LayoutOwner layout = none ? empty_layout(dice, basic) : layout_for(divisor, count);
       const std::ptrdiff_t span = none ? 0 : std::max(count - 1, 0) * layout->extent + layout->most();
       const std::ptrdiff_t before = none ? 0 : std::max<std::ptrdiff_t>(-layout->least(), 0);

@@ -12,20 +12,12 @@
 #include <cstring>
 #include <numeric>
 
+#include "form.h"
 #include "mpi_test.h"
-// After mpi.h.
-#include <mpi-ext.h>
 
 namespace {
 
 using namespace mpi_test;
-
-// Open MPI 4.1 has the persistent collectives as an extension, later ones as MPI's own.
-#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define INIT(Name, ...) MPIX_##Name##_init(__VA_ARGS__)
-#else
-#define INIT(Name, ...) MPI_##Name##_init(__VA_ARGS__)
-#endif
 
 /// A block: `count` elements of a type, and where each int of the data lies, in ints from the block's beginning.
 struct Layout {
@@ -106,49 +98,25 @@ struct Arguments {
   } in, out;
 };
 
-/// Begins a call and waits for its end.
-template <class Blocking, class Nonblocking, class Persistent>
-void in_form(const std::string& form, const Blocking& blocking, const Nonblocking& nonblocking,
-             const Persistent& persistent) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  if (form == "blocking") {
-    blocking();
-  } else if (form == "nonblocking") {
-    nonblocking(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-  } else {
-    persistent(&request);
-    for (int start = 0; start < 2; ++start) {
-      MPI_Start(&request);
-      MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    MPI_Request_free(&request);
-  }
-}
-
-#define IN_FORM(Name, Iname, ...)                                               \
-  in_form(                                                                      \
-      form, [&] { MPI_##Name(__VA_ARGS__, a.comm); },                           \
-      [&](MPI_Request* request) { MPI_##Iname(__VA_ARGS__, a.comm, request); }, \
-      [&](MPI_Request* request) { INIT(Name, __VA_ARGS__, a.comm, MPI_INFO_NULL, request); })
-
 /// False: there is no such call.
 bool call_even(const std::string& call, const std::string& form, const Arguments& a) {
   const auto &in = a.in, &out = a.out;
   if (call == "bcast") {
-    IN_FORM(Bcast, Ibcast, out.buffer, out.count, out.type, a.root);
+    IN_FORM(form, a.comm, Bcast, Ibcast, out.buffer, out.count, out.type, a.root);
   } else if (call == "allgather") {
-    IN_FORM(Allgather, Iallgather, in.buffer, in.count, in.type, out.buffer, out.count, out.type);
+    IN_FORM(form, a.comm, Allgather, Iallgather, in.buffer, in.count, in.type, out.buffer, out.count, out.type);
   } else if (call == "alltoall") {
-    IN_FORM(Alltoall, Ialltoall, in.buffer, in.count, in.type, out.buffer, out.count, out.type);
+    IN_FORM(form, a.comm, Alltoall, Ialltoall, in.buffer, in.count, in.type, out.buffer, out.count, out.type);
   } else if (call == "gather") {
-    IN_FORM(Gather, Igather, in.buffer, in.count, in.type, out.buffer, out.count, out.type, a.root);
+    IN_FORM(form, a.comm, Gather, Igather, in.buffer, in.count, in.type, out.buffer, out.count, out.type, a.root);
   } else if (call == "scatter") {
-    IN_FORM(Scatter, Iscatter, in.buffer, in.count, in.type, out.buffer, out.count, out.type, a.root);
+    IN_FORM(form, a.comm, Scatter, Iscatter, in.buffer, in.count, in.type, out.buffer, out.count, out.type, a.root);
   } else if (call == "neighbor_allgather") {
-    IN_FORM(Neighbor_allgather, Ineighbor_allgather, in.buffer, in.count, in.type, out.buffer, out.count, out.type);
+    IN_FORM(form, a.comm, Neighbor_allgather, Ineighbor_allgather, in.buffer, in.count, in.type, out.buffer, out.count,
+            out.type);
   } else if (call == "neighbor_alltoall") {
-    IN_FORM(Neighbor_alltoall, Ineighbor_alltoall, in.buffer, in.count, in.type, out.buffer, out.count, out.type);
+    IN_FORM(form, a.comm, Neighbor_alltoall, Ineighbor_alltoall, in.buffer, in.count, in.type, out.buffer, out.count,
+            out.type);
   } else {
     return false;
   }
@@ -158,29 +126,29 @@ bool call_even(const std::string& call, const std::string& form, const Arguments
 bool call_uneven(const std::string& call, const std::string& form, const Arguments& a) {
   const auto &in = a.in, &out = a.out;
   if (call == "allgatherv") {
-    IN_FORM(Allgatherv, Iallgatherv, in.buffer, in.count, in.type, out.buffer, out.counts.data(), out.places.data(),
-            out.type);
+    IN_FORM(form, a.comm, Allgatherv, Iallgatherv, in.buffer, in.count, in.type, out.buffer, out.counts.data(),
+            out.places.data(), out.type);
   } else if (call == "gatherv") {
-    IN_FORM(Gatherv, Igatherv, in.buffer, in.count, in.type, out.buffer, out.counts.data(), out.places.data(), out.type,
-            a.root);
+    IN_FORM(form, a.comm, Gatherv, Igatherv, in.buffer, in.count, in.type, out.buffer, out.counts.data(),
+            out.places.data(), out.type, a.root);
   } else if (call == "scatterv") {
-    IN_FORM(Scatterv, Iscatterv, in.buffer, in.counts.data(), in.places.data(), in.type, out.buffer, out.count,
-            out.type, a.root);
+    IN_FORM(form, a.comm, Scatterv, Iscatterv, in.buffer, in.counts.data(), in.places.data(), in.type, out.buffer,
+            out.count, out.type, a.root);
   } else if (call == "alltoallv") {
-    IN_FORM(Alltoallv, Ialltoallv, in.buffer, in.counts.data(), in.places.data(), in.type, out.buffer,
+    IN_FORM(form, a.comm, Alltoallv, Ialltoallv, in.buffer, in.counts.data(), in.places.data(), in.type, out.buffer,
             out.counts.data(), out.places.data(), out.type);
   } else if (call == "alltoallw") {
-    IN_FORM(Alltoallw, Ialltoallw, in.buffer, in.counts.data(), in.bytes.data(), in.types.data(), out.buffer,
-            out.counts.data(), out.bytes.data(), out.types.data());
+    IN_FORM(form, a.comm, Alltoallw, Ialltoallw, in.buffer, in.counts.data(), in.bytes.data(), in.types.data(),
+            out.buffer, out.counts.data(), out.bytes.data(), out.types.data());
   } else if (call == "neighbor_allgatherv") {
-    IN_FORM(Neighbor_allgatherv, Ineighbor_allgatherv, in.buffer, in.count, in.type, out.buffer, out.counts.data(),
-            out.places.data(), out.type);
-  } else if (call == "neighbor_alltoallv") {
-    IN_FORM(Neighbor_alltoallv, Ineighbor_alltoallv, in.buffer, in.counts.data(), in.places.data(), in.type, out.buffer,
+    IN_FORM(form, a.comm, Neighbor_allgatherv, Ineighbor_allgatherv, in.buffer, in.count, in.type, out.buffer,
             out.counts.data(), out.places.data(), out.type);
+  } else if (call == "neighbor_alltoallv") {
+    IN_FORM(form, a.comm, Neighbor_alltoallv, Ineighbor_alltoallv, in.buffer, in.counts.data(), in.places.data(),
+            in.type, out.buffer, out.counts.data(), out.places.data(), out.type);
   } else if (call == "neighbor_alltoallw") {
-    IN_FORM(Neighbor_alltoallw, Ineighbor_alltoallw, in.buffer, in.counts.data(), in.far_bytes.data(), in.types.data(),
-            out.buffer, out.counts.data(), out.far_bytes.data(), out.types.data());
+    IN_FORM(form, a.comm, Neighbor_alltoallw, Ineighbor_alltoallw, in.buffer, in.counts.data(), in.far_bytes.data(),
+            in.types.data(), out.buffer, out.counts.data(), out.far_bytes.data(), out.types.data());
   } else {
     return false;
   }
@@ -313,6 +281,29 @@ void exchange_nothing(const std::string& call, const std::string& form, MPI_Comm
   MPI_Type_free(&empty);
 }
 
+/// An allgatherv in which one rank has nothing, which it writes as elements, and the others have data.
+void gather_from_others(const std::string& form, MPI_Comm comm, int turn) {
+  const int rank = rank_in(comm), ranks = ranks_of(comm), ints = 30, poor = turn % ranks;
+  MPI_Datatype empty = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(0, MPI_INT, &empty);
+  MPI_Type_commit(&empty);
+  std::vector<int> input(static_cast<std::size_t>(ints)), output(input.size() * static_cast<std::size_t>(ranks), -1);
+  std::vector<int> wanted = output;
+  Arguments a;
+  a.comm = comm;
+  describe(&a.in, {rank == poor ? empty : MPI_INT, rank == poor ? 2 : ints, {}, 0, 0}, 1, &input);
+  describe(&a.out, {MPI_INT, ints, {}, input.size(), 0}, static_cast<std::size_t>(ranks), &output);
+  a.out.counts[static_cast<std::size_t>(poor)] = 0;
+  for (std::size_t i = 0; i < input.size(); ++i) input[i] = content(rank, i);
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    const int from = static_cast<int>(i) / ints;
+    if (from != poor) wanted[i] = content(from, i % input.size());
+  }
+  run("allgatherv", form, a);
+  expect(output == wanted, "the blocks of all ranks but %d", poor);
+  MPI_Type_free(&empty);
+}
+
 /// What two ranks exchange lies at the same place of both buffers.
 void exchange_in_place(const std::string& call, const std::string& form, MPI_Comm comm, std::size_t ints, int turn) {
   const int rank = rank_in(comm), ranks = ranks_of(comm);
@@ -376,6 +367,7 @@ int main(int argc, char** argv) {
       exchange_on_circle(form, turn);
     } else if (mode == "empty") {
       exchange_nothing(call, form, comm, turn);
+      if (call == "allgatherv") gather_from_others(form, comm, turn);
       exchange(Mode::types, call, form, comm, 30, 0);
     } else if (mode == "in_place") {
       for (int i = 4; i < argc; ++i) exchange_in_place(call, form, comm, std::stoul(argv[i]), turn);

@@ -45,6 +45,14 @@ TEST(Shell, memory_that_may_still_be_written_is_not_lent_again) {
   shell_free(&memory);
 }
 
+TEST(Shell, memory_for_nothing_is_there) {
+  shell_memory memory{};
+  EXPECT_NE(shell_lend(&memory, 0), nullptr);
+  EXPECT_NE(shell_lend(&memory, 1), nullptr);
+  EXPECT_EQ(memory.size, 1);
+  shell_free(&memory);
+}
+
 TEST(Shell, large_memory_is_given_back_after_a_call) {
   shell_memory memory{};
   shell_lend(&memory, std::size_t{2} << 20);
