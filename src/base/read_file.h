@@ -29,6 +29,8 @@ inline constexpr FileKind k_hosts_file{"a file of hosts", std::uint64_t{64} << 2
 inline constexpr FileKind k_schedule_file{"a schedule file", std::uint64_t{1} << 40};
 /// Of the command, which knows what a file is when it has read it.
 inline constexpr FileKind k_any_file{"a file", std::uint64_t{4} << 30};
+/// The same, taken into memory.
+inline constexpr FileKind k_whole_schedule_file{"a schedule file", k_any_file.most_bytes};
 /// What has no size beforehand.
 inline constexpr std::uint64_t k_most_piped_bytes = std::uint64_t{1} << 30;
 

@@ -174,8 +174,8 @@ void BinaryFile::read_index(std::uint64_t header_bytes, std::uint64_t first, Sea
     section.raw_bytes = fixed_at<std::uint64_t>(index, i * k_entry_bytes + 8);
     section.seal = fixed_at<Seal>(index, i * k_entry_bytes + 16);
     section.first = next;
-    // A byte never stands for more than 1,032 (zlib's documentation).
-    if (section.bytes > first - next ||
+    // A byte never stands for more than 1,032 (zlib's documentation), and never are there many for nothing.
+    if (section.bytes > std::min(first - next, 2 * section.raw_bytes + 64) ||
         section.raw_bytes > std::min(most_raw_bytes(head_.header.shape), 1032 * section.bytes + 64))
       throw error_at(first + i * k_entry_bytes, fmt::format("section {} of {} bytes, {} uncompressed, expected less", i,
                                                             section.bytes, section.raw_bytes));

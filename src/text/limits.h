@@ -25,6 +25,10 @@ struct Limits {
   /// Bytes of a section that is no longer compressed, for each of its ops or routes.
   static constexpr std::uint64_t k_bytes_per_op = 32;
   static constexpr std::uint64_t k_most_raw = std::uint64_t{1} << 30;
+  /// Bytes of a file that is read whole for the line of its first fault.
+  static constexpr std::uint64_t k_most_searched = std::uint64_t{1} << 28;
+  /// Bytes of a header, which may have the group of each rank.
+  static constexpr std::uint64_t k_most_header = std::uint64_t{1} << 26;
   /// Of all sections together when a whole file is taken into memory, where it takes some 80 bytes for each ...
   static constexpr std::uint64_t k_least_most_whole = 1 << 23;
   /// ... and for each byte of a larger file.

@@ -168,7 +168,7 @@ class Parts {
     try {
       open();
     } catch (const Error&) {
-      if (!thorough) {
+      if (!thorough || size_ > Limits::k_most_searched) {
         expect_header();
         throw;
       }
@@ -194,9 +194,12 @@ class Parts {
   }
 
  private:
-  std::string bytes(const Stretch& stretch) {
+  // A file may have more bytes than a disk has, as one with holes.
+  std::string bytes(const Stretch& stretch, std::uint64_t most = Limits::k_most_raw) {
     if (stretch.end() > size_)
       throw Error(fmt::format("{}: {} bytes, expected {} or more", file_, size_, stretch.end()));
+    if (stretch.bytes > most)
+      throw Error(fmt::format("{}: a part of {} bytes, expected at most {}", file_, stretch.bytes, most));
     std::string text(stretch.bytes, '\0');
     in_.seekg(static_cast<std::streamoff>(stretch.first));
     in_.read(text.data(), static_cast<std::streamsize>(text.size()));
@@ -225,7 +228,7 @@ class Parts {
         last.index.end() != size_ - last_line.size()) {
       throw Error(file_ + ": the last line misplaces header or index");
     }
-    const std::string header = bytes(last.header);
+    const std::string header = bytes(last.header, Limits::k_most_header);
     Lines header_lines(header, file_);
     head_ = read_head(header_lines);
     header_lines.expect_end("the header's end");
@@ -380,7 +383,7 @@ Schedule read_schedule(std::istream& in, const std::string& name_for_errors) {
 }
 
 Schedule read_schedule(const std::string& path) {
-  FileStream in(path, k_schedule_file);
+  FileStream in(path, k_whole_schedule_file);
   return read_schedule(in, path);
 }
 
@@ -389,7 +392,7 @@ SymmetricSchedule read_symmetric(std::istream& in, const std::string& name_for_e
 }
 
 SymmetricSchedule read_symmetric(const std::string& path) {
-  FileStream in(path, k_schedule_file);
+  FileStream in(path, k_whole_schedule_file);
   return read_symmetric(in, path);
 }
 

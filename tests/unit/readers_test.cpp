@@ -31,6 +31,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string deep_list(std::size_t depth) { return repeated("[", depth) + repeated("]", depth); }
 
@@ -73,6 +74,22 @@ TEST(Readers, look_at_a_files_size_before_they_read_it) {
       continue;  // these read parts
     EXPECT_THAT(within_bounds([&] { reader.read(path); }, {2, rlim_t{512} << 20}), HasSubstr("it has more than"))
         << reader.name;
+  }
+}
+
+// What its last line says is believed until it has been read.
+TEST(Readers, of_schedules_take_no_part_that_no_schedule_has) {
+  const std::string folder = folder_named("readers_test");
+  const std::string path = folder + "/holes.sched";
+  constexpr std::uint64_t k_holes = std::uint64_t{1} << 36;
+  for (const std::string& parts : {std::to_string(k_holes) + " index " + std::to_string(k_holes) + "+1",
+                                   "10 index 10+" + std::to_string(k_holes - 9)}) {
+    std::ofstream(path) << "topo-sch";
+    std::filesystem::resize_file(path, k_holes);
+    std::ofstream(path, std::ios::app) << "\nend lines 1 header 0+" << parts << " ~00000000\n";
+    for (const std::string& answer :
+         {within_bounds([&] { read_header(path); }), within_bounds([&] { ScheduleFile(path).program(0); })})
+      EXPECT_THAT(answer, AllOf(StartsWith(path), HasSubstr("expected")));
   }
 }
 
