@@ -1,7 +1,8 @@
 // Reductions of datatypes whose first byte is not at their own address, which stock Open MPI gets wrong
-// (docs/open-mpi.md has the table): `shifted shifted CALL FORM COUNT...`, as described.cpp is told its rows. Elements are far above their address and far below it, so that whoever looks for
-// them in the wrong place finds no memory; without gaps, with gaps, and within each other. Every int of the output is
-// looked at on all ranks, in place and not, in a first call and in later ones.
+// (docs/open-mpi.md has the table): `shifted shifted CALL FORM COUNT...`, as described.cpp is told its rows. Elements
+// are far above their address and far below it, so that whoever looks for them in the wrong place finds no memory;
+// without gaps, with gaps, and within each other. Every int of the output is looked at on all ranks, in place and not,
+// in a first call and in later ones.
 #include <algorithm>
 #include <cstring>
 
