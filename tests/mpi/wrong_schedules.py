@@ -1,25 +1,34 @@
 #!/usr/bin/env python3
 """Schedule files that are wrong, each sealed as docs/schedule.md says, and rules that send a size of call to each.
 
-wrong_schedules.py FOLDER: writes NAME.sched for 4 ranks, rules.json and calls.txt, a line "COLLECTIVE INTS NAME" for
-each. What is wrong with a file no reader sees: numbers are in range, seals and counts are right, and its proof line
+wrong_schedules.py FOLDER [FINGERPRINT TOPOLOGY]: writes NAME.sched for 4 ranks, rules.json and calls.txt, a line
+"COLLECTIVE INTS NAME" for each; all are for that network. wrong_schedules.py --large FOLDER: so large that proving takes
+too long, and of what ranks find by comparing what they send and receive; "right" is right. What is wrong with a file no reader sees: numbers are in range, seals and counts are right, and its proof line
 claims all that there is to claim.
 """
 import json
 import os
+import re
 import struct
 import sys
 import zlib
 
 P = 4
 ROOTED = ("bcast", "reduce", "gather", "scatter")
+SEEN_BY_PAIRS = ("stray-message", "missing-send", "missing-receive", "long-message", "short-message", "steps-differ",
+                 "lanes-differ", "received-twice", "from-another", "message-in-two")
 PROOF = "proof in-place rank-order equal-bits stepped independent"
+
+
+LARGE = 400000  # chunks in the place of one
+network = []  # fingerprint and name
 
 
 def header(collective, chunks, steps, sections, first="topo-schedule 1"):
     root = ["root 0"] if collective in ROOTED else []
+    topology = ["topology " + " ".join(network)] if network else []
     return ([first, "name wrong", "collective " + collective, f"ranks {P}", f"chunks {chunks}"] + root +
-            [f"steps {steps}", PROOF, f"sections {sections}"])
+            [f"steps {steps}"] + topology + [PROOF, f"sections {sections}"])
 
 
 def sealed(header_lines, sections):
@@ -267,10 +276,23 @@ def cases():
     yield "scatter-of-nothing", "scatter", 1, [[] for _ in range(P)]
 
 
-def main():
-    folder = sys.argv[1]
-    ints, rules, calls = {}, {}, []
+def enlarged(programs):
+    larger = lambda run: f"{run[1]}:{int(run[2]) * LARGE}+{int(run[3]) * LARGE}"
+    return [[re.sub(r"(\w+):(\d+)\+(\d+)", larger, op) for op in ops] for ops in programs]
+
+
+def large_cases():
+    yield "right", "alltoall", LARGE, enlarged(alltoall())
     for name, collective, chunks, programs in cases():
+        if name in SEEN_BY_PAIRS:
+            yield name, collective, chunks * LARGE, enlarged(programs)
+
+
+def main():
+    large = sys.argv[1] == "--large"
+    folder, *network[:] = sys.argv[2:] if large else sys.argv[1:]
+    ints, rules, calls = {}, {}, []
+    for name, collective, chunks, programs in large_cases() if large else cases():
         path = os.path.join(folder, name + ".sched")
         made = binary_file if name.startswith("binary") else text_file
         with open(path, "wb") as file:
@@ -278,9 +300,8 @@ def main():
         ints[collective] = ints.get(collective, 0) + 12
         rules.setdefault(collective, []).append({"msg_size_max": 4 * ints[collective], "alg": "file:" + path})
         calls.append(f"{collective} {ints[collective]} {name}")
-    document = {"rule_file_version": 3,
-                "collectives": {key: [{"comm_size_min": P, "comm_size_max": P, "rules": value}]
-                                for key, value in rules.items()}}
+    where = {"comm_size_min": P, "comm_size_max": P, **({"topology": network[0]} if network else {})}
+    document = {"rule_file_version": 3, "collectives": {key: [{**where, "rules": value}] for key, value in rules.items()}}
     with open(os.path.join(folder, "rules.json"), "w") as file:
         json.dump(document, file, indent=1)
     with open(os.path.join(folder, "calls.txt"), "w") as file:
