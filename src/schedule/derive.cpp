@@ -66,34 +66,36 @@ class Reversal {
  private:
   bool is_own(Chunk x) const { return x >= own_.first && x < own_.first + own_.count; }
 
-  // Calls visit(first, count) for the stretches of the run in which `key` is constant.
-  template <class Key, class Visit>
-  static void by_stretch(const Run& run, const Key& key, const Visit& visit) {
-    for (Chunk first = run.first; first < run.first + run.count;) {
-      Chunk end = first + 1;
-      while (end < run.first + run.count && key(end) == key(first)) ++end;
-      visit(first, end - first);
-      first = end;
+  // The end of the chunks from `first` on, before `stop`, for which `holds` is true.
+  template <class Holds>
+  Chunk stretch_end(Chunk first, Chunk stop, const Holds& holds) const {
+    const int* const arrivals = arrivals_.data();
+    while (++first < stop && holds(arrivals[first])) {
     }
+    return first;
+  }
+  void mark(Chunk first, Chunk end, int arrivals) {
+    std::fill(arrivals_.begin() + first, arrivals_.begin() + end, arrivals);
   }
 
   void send_partial(const Op& op) {
     Runs& source = moved_;
     source.clear();
+    const auto refuse = [&](Chunk c) {
+      throw Error(fmt::format("rank {}: cannot reverse a program that receives chunk {} twice, or its own",
+                              forward_.rank(), c));
+    };
     for (const Run& target : op.target) {
       const Run x = in_vector_(target);
-      by_stretch(
-          x, [&](Chunk c) { return arrivals_[static_cast<std::size_t>(c)] > 0; },
-          [&](Chunk first, Chunk count) {
-            const bool touched = arrivals_[static_cast<std::size_t>(first)] > 0;
-            source.push_back({touched ? Buffer::scratch : Buffer::input, first, count});
-          });
-      for (Chunk c = x.first; c < x.first + x.count; ++c) {
-        if (is_own(c) || arrivals_[static_cast<std::size_t>(c)] < 0) {
-          throw Error(fmt::format("rank {}: cannot reverse a program that receives chunk {} twice, or its own",
-                                  forward_.rank(), c));
-        }
-        arrivals_[static_cast<std::size_t>(c)] = -1;
+      const Chunk stop = x.first + x.count, own = std::max(x.first, own_.first);
+      if (own < std::min(stop, own_.first + own_.count)) refuse(own);
+      for (Chunk first = x.first, end = first; first < stop; first = end) {
+        const int before = arrivals_[static_cast<std::size_t>(first)];
+        if (before < 0) refuse(first);
+        end = before > 0 ? stretch_end(first, stop, [](int arrivals) { return arrivals > 0; })
+                         : stretch_end(first, stop, [](int arrivals) { return arrivals == 0; });
+        source.push_back({before > 0 ? Buffer::scratch : Buffer::input, first, end - first});
+        mark(first, end, -1);
       }
     }
     program_.send(source, op.peer, op.lane);
@@ -106,17 +108,19 @@ class Reversal {
     arriving.clear();
     for (const Run& sent : op.source) {
       const Run x = in_vector_(sent);
-      const auto key = [&](Chunk c) { return 2 * arrivals_[static_cast<std::size_t>(c)] + (is_own(c) ? 1 : 0); };
-      by_stretch(x, key, [&](Chunk first, Chunk count) {
+      const Chunk stop = x.first + x.count;
+      for (Chunk first = x.first, end = first; first < stop; first = end) {
         const int before = arrivals_[static_cast<std::size_t>(first)];
         if (before < 0)
           throw Error(fmt::format("rank {}: chunk {} is sent before it has arrived", forward_.rank(), first));
         const bool own = is_own(first), fresh = before == 0 && !own;
+        const Chunk border = own ? own_.first + own_.count : first < own_.first ? own_.first : stop;
+        end = stretch_end(first, std::min(stop, border), [&](int arrivals) { return arrivals == before; });
         const Chunk slot = before == 0 ? first : first + total_ * (1 + before % 2);
-        parts.push_back({first, count, slot, fresh, own});
-        arriving.push_back({Buffer::scratch, slot, count});
-      });
-      for (Chunk c = x.first; c < x.first + x.count; ++c) ++arrivals_[static_cast<std::size_t>(c)];
+        parts.push_back({first, end - first, slot, fresh, own});
+        arriving.push_back({Buffer::scratch, slot, end - first});
+        mark(first, end, before + 1);
+      }
     }
     program_.recv(arriving, op.peer, op.lane);
 

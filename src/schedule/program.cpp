@@ -262,13 +262,18 @@ void ProgramBuilder::check_pair(Action action, View source, View target) const {
 std::uint32_t ProgramBuilder::append(View runs) {
   std::vector<Run>& all = program_.runs_;
   const std::size_t begin = all.size();
+  if (all.capacity() < begin + runs.size()) all.reserve(std::max(begin + runs.size(), 2 * all.capacity()));
+  Run joined{};
   for (const Run& run : runs) {
     if (run.count == 0) continue;
-    if (all.size() > begin && all.back().buffer == run.buffer && all.back().first + all.back().count == run.first)
-      all.back().count += run.count;
-    else
-      all.push_back(run);
+    if (joined.buffer == run.buffer && joined.first + joined.count == run.first && joined.count > 0) {
+      joined.count += run.count;
+      continue;
+    }
+    if (joined.count > 0) all.push_back(joined);
+    joined = run;
   }
+  if (joined.count > 0) all.push_back(joined);
   return static_cast<std::uint32_t>(all.size() - begin);
 }
 
