@@ -44,10 +44,13 @@ constexpr std::array<ConstantName, 8> k_names = {{{"latency_node", &Machine::lat
                                                   {"bandwidth_copy", &Machine::bandwidth_copy, true},
                                                   {"bandwidth_reduce", &Machine::bandwidth_reduce, true}}};
 
+// Asked for each name at every communicator's first call: a stream of lines would be most of that call.
 bool is_given(const Settings& settings, std::string_view name) {
-  std::istringstream lines(settings.canonical);
-  for (std::string line; std::getline(lines, line);)
-    if (line.substr(0, line.find('=')) == name) return true;
+  const std::string_view lines = settings.canonical;
+  for (std::size_t at = lines.find(name); at != lines.npos; at = lines.find(name, at + 1)) {
+    const std::size_t end = at + name.size();
+    if ((at == 0 || lines[at - 1] == '\n') && end < lines.size() && lines[end] == '=') return true;
+  }
   return false;
 }
 

@@ -175,9 +175,11 @@ std::string kind_of_communicator(const std::vector<int>& node_of, const std::str
   static const std::set<std::string, std::less<>> k_of_no_matter = {"choice", "trial_after", "decisions", "verbose",
                                                                     "watch"};
   std::string matter;
-  std::istringstream lines(settings);
-  for (std::string line; std::getline(lines, line);)
-    if (!k_of_no_matter.contains(line.substr(0, line.find('=')))) matter += line + '\n';
+  for (std::string_view rest = settings; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    if (!k_of_no_matter.contains(line.substr(0, line.find('=')))) (matter += line) += '\n';
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
   const Rank nodes = grouped(node_of)->groups();
   return fmt::format("{} ranks, {} nodes, placement {:x}, settings {:x}", node_of.size(), nodes,
                      checksum_of(std::span<const int>(node_of)), checksum_of(std::string_view(matter)) ^ network);
