@@ -105,7 +105,7 @@ typedef struct mca_coll_topo_mended_t {
     size_t sizes; /* how many, from `first` on; 0: none */
 } mca_coll_topo_mended_t;
 
-/* Requests that are over, each with an operation for more calls like its own. */
+/* Requests that are over: each with an operation for more calls like its own, or of a call that was declined. */
 typedef struct mca_coll_topo_kept_t {
     struct mca_coll_topo_request_t *first;
     int requests;
@@ -122,6 +122,7 @@ typedef struct mca_coll_topo_module_t {
     const unsigned *left;                        /* colltopo_left(); until the first call, zero */
     unsigned long long *passed_on;               /* colltopo_passed_on_count(); until the first call, NULL */
     long long *until_look;                       /* colltopo_until_look(); the same */
+    const unsigned *turns_taken;                 /* colltopo_turns_taken(); the same */
     bool abandoned;                              /* a message of the last call was given up and may still arrive */
     size_t *counts;                              /* reduce_scatter's, one per rank; NULL until needed */
     size_t *sizes;                               /* of blocks of sizes of their own; NULL until needed */
@@ -132,7 +133,7 @@ typedef struct mca_coll_topo_module_t {
     mca_coll_topo_declined_t declined[COLLTOPO_COLLECTIVES][MCA_COLL_TOPO_DECLINED];
     mca_coll_topo_staging_t staging[COLLTOPO_COLLECTIVES];
     mca_coll_topo_mended_t mended;
-    mca_coll_topo_kept_t kept[COLLTOPO_COLLECTIVES];
+    mca_coll_topo_kept_t kept[COLLTOPO_COLLECTIVES], passed[COLLTOPO_COLLECTIVES]; /* with operations, declined */
     mca_coll_topo_previous_t previous;
 } mca_coll_topo_module_t;
 OBJ_CLASS_DECLARATION(mca_coll_topo_module_t);

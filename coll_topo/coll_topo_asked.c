@@ -74,11 +74,14 @@ static int mca_coll_topo_look_at_devices(mca_coll_topo_request_t *request, bool 
     return OMPI_SUCCESS;
 }
 
-/* In a communicator's first call the others wait for this rank. */
-static int mca_coll_topo_decline_in_turn(mca_coll_topo_module_t *topo)
+/* In a communicator's first call the others wait for this rank; in later ones nobody does. */
+static int mca_coll_topo_leave_to_former(mca_coll_topo_module_t *topo, bool in_turn)
 {
-    const int rc = colltopo_leave(topo->collectives, COLLTOPO_IN_TURN);
+    const int rc = colltopo_leave(topo->collectives, in_turn ? COLLTOPO_IN_TURN : COLLTOPO_AT_ONCE);
 
+    if (COLLTOPO_UNKNOWN == rc) {
+        return rc;
+    }
     mca_coll_topo_count_passed_on(topo);
     return COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? COLLTOPO_DECLINED : mca_coll_topo_error(rc);
 }
@@ -89,7 +92,7 @@ int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn)
     int rc;
 
     if (OPAL_UNLIKELY(request->asked.declines_alone)) {
-        return in_turn ? mca_coll_topo_decline_in_turn(request->topo) : COLLTOPO_UNKNOWN;
+        return mca_coll_topo_leave_to_former(request->topo, in_turn);
     }
     rc = NULL == mca_coll_topo_device() ? OMPI_SUCCESS : mca_coll_topo_look_at_devices(request, in_turn);
     if (OMPI_SUCCESS != rc) {

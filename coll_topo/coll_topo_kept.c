@@ -44,13 +44,43 @@ void mca_coll_topo_keep_idle(mca_coll_topo_request_t *request)
     OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
 }
 
+/* By its arguments alone: types and operations that could be freed, and others made where they were, are not compared
+ * by their addresses. */
+static bool mca_coll_topo_can_be_told(mca_coll_topo_request_t *request)
+{
+    const bool can = NULL == request->kept_types[0] && NULL == request->kept_types[1] && NULL == request->kept_op
+                     && NULL == request->counts && NULL == request->uneven;
+
+    if (can) {
+        request->ticks = colltopo_ticks(request->topo->collectives, request->kind->collective, &request->asked.call);
+    }
+    return can;
+}
+
 bool mca_coll_topo_becomes_fit(mca_coll_topo_request_t *request)
 {
     request->is_fit = request->is_laid_out && !request->is_new && !request->super.super.req_persistent
-                      && NULL == request->kept_types[0] && NULL == request->kept_types[1] && NULL == request->kept_op
-                      && NULL == request->counts && NULL == request->uneven
-                      && request->asked.bytes <= MCA_COLL_TOPO_KEPT_BYTES;
+                      && request->asked.bytes <= MCA_COLL_TOPO_KEPT_BYTES && mca_coll_topo_can_be_told(request);
     return request->is_fit;
+}
+
+bool mca_coll_topo_keep_declined(mca_coll_topo_request_t *request)
+{
+    mca_coll_topo_kept_t *passed = &request->topo->passed[request->kind->collective];
+
+    if (request->asked.declines_alone || NULL != mca_coll_topo_device() || !mca_coll_topo_can_be_told(request)) {
+        return false;
+    }
+    OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
+    if (MCA_COLL_TOPO_KEPT <= passed->requests
+        || (NULL != passed->first && passed->first->turns_taken != request->turns_taken)) {
+        mca_coll_topo_drop_kept(passed);
+    }
+    request->next = passed->first;
+    passed->first = request;
+    ++passed->requests;
+    OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
+    return true;
 }
 
 void mca_coll_topo_drop_kept(mca_coll_topo_kept_t *kept)
@@ -70,6 +100,7 @@ void mca_coll_topo_drop_requests(mca_coll_topo_module_t *topo)
     OPAL_THREAD_LOCK(&mca_coll_topo_request_lock);
     for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) {
         mca_coll_topo_drop_kept(&topo->kept[collective]);
+        mca_coll_topo_drop_kept(&topo->passed[collective]);
     }
     OPAL_THREAD_UNLOCK(&mca_coll_topo_request_lock);
 }

@@ -266,6 +266,7 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
     module->left = colltopo_left(module->collectives);
     module->passed_on = colltopo_passed_on_count(module->collectives);
     module->until_look = colltopo_until_look(module->collectives);
+    module->turns_taken = colltopo_turns_taken(module->collectives);
     const bool has_info = mca_coll_topo_has_info(module->comm, "coll_topo_");
     for (int i = 0; NULL != settings[i].name; ++i) {
         mca_coll_topo_apply_setting(module, &settings[i], mca_coll_topo_component.settings[i], has_info);

@@ -193,6 +193,18 @@ int mca_coll_topo_pass_on_at_once(mca_coll_topo_request_t *request, ompi_request
     return OMPI_SUCCESS;
 }
 
+int mca_coll_topo_pass_on_again(mca_coll_topo_module_t *topo, const mca_coll_topo_kind_t *kind,
+                                const mca_coll_topo_arguments_t *arguments, ompi_request_t **handle)
+{
+    const int rc = kind->pass_on(topo, arguments, topo->comm, handle);
+
+    mca_coll_topo_count_passed_on(topo);
+    if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
+        mca_coll_topo_hold_communicator(*handle, topo->comm);
+    }
+    return rc;
+}
+
 int mca_coll_topo_pass_on_init(mca_coll_topo_request_t *request, struct ompi_info_t *info, ompi_request_t **handle)
 {
     ompi_request_t *passed = NULL;

@@ -62,17 +62,24 @@ static mca_coll_topo_request_t *mca_coll_topo_new_request(mca_coll_topo_module_t
     return request;
 }
 
-/* Nobody wants it any more, and it is not under way. This may be the last use of its communicator. */
+/* `comm` was the request's, which may be another's by now if it is kept. This may be its last use. */
+static inline void mca_coll_topo_leave_request(mca_coll_topo_request_t *request, ompi_communicator_t *comm,
+                                               bool is_kept)
+{
+    if (!is_kept) {
+        mca_coll_topo_let_go(request);
+        mca_coll_topo_keep_idle(request);
+    }
+    OBJ_RELEASE(comm);
+}
+
+/* Nobody wants it any more, and it is not under way. */
 static void mca_coll_topo_discard(mca_coll_topo_request_t *request)
 {
     ompi_communicator_t *comm = request->comm;
 
     OMPI_REQUEST_FINI(&request->super.super);
-    if (!mca_coll_topo_keep_request(request)) {
-        mca_coll_topo_let_go(request);
-        mca_coll_topo_keep_idle(request);
-    }
-    OBJ_RELEASE(comm);
+    mca_coll_topo_leave_request(request, comm, mca_coll_topo_keep_request(request));
 }
 
 /* MPI forbids it for requests under way; they end all the same, and then go. */
@@ -116,6 +123,7 @@ void mca_coll_topo_complete(mca_coll_topo_request_t *request)
     was_freed = mca_coll_topo_is_back(request);
     mca_coll_topo_signal(&request->super.super); /* after this it may be gone, unless it was freed */
     if (OPAL_UNLIKELY(was_freed)) {
+        request->was_freed = false; /* it may serve the next call */
         mca_coll_topo_discard(request);
     }
 }
@@ -195,7 +203,6 @@ static void mca_coll_topo_queue(mca_coll_topo_request_t *request)
 {
     request->turn = (colltopo_turn){.body = mca_coll_topo_take_turn, .context = request};
     colltopo_take_turn(request->topo->collectives, &request->turn);
-    colltopo_move_turns(request->topo->collectives);
 }
 
 /* Local, and once. */
@@ -218,10 +225,8 @@ static int mca_coll_topo_look_up(mca_coll_topo_request_t *request)
         return rc;
     }
     rc = mca_coll_topo_prepare(request, false);
-    if (OMPI_SUCCESS == rc) {
-        request->is_new = false;
-        request->turns_taken = colltopo_turns_taken(request->topo->collectives);
-    }
+    request->is_new = OMPI_SUCCESS != rc;
+    request->turns_taken = mca_coll_topo_turns_taken(request->topo);
     return rc;
 }
 
@@ -267,10 +272,12 @@ static void mca_coll_topo_run_again(mca_coll_topo_request_t *request, const mca_
 /* A call that is declined at once. */
 static int mca_coll_topo_let_pass(mca_coll_topo_request_t *request, ompi_request_t **handle)
 {
+    mca_coll_topo_module_t *topo = request->topo;
     const int rc = mca_coll_topo_pass_on_at_once(request, handle);
 
     if (OPAL_LIKELY(NULL == request->passed)) {
-        mca_coll_topo_discard(request);
+        OMPI_REQUEST_FINI(&request->super.super);
+        mca_coll_topo_leave_request(request, topo->comm, OMPI_SUCCESS == rc && mca_coll_topo_keep_declined(request));
         return rc;
     }
     request->super.super.req_state = OMPI_REQUEST_ACTIVE;
@@ -293,6 +300,9 @@ int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo
         mca_coll_topo_run_again(request, arguments);
         *handle = &request->super.super;
         return OMPI_SUCCESS;
+    }
+    if (mca_coll_topo_is_declined(topo, kind, arguments)) {
+        return mca_coll_topo_pass_on_again(topo, kind, arguments, handle);
     }
     request = mca_coll_topo_new_request(topo, kind, arguments, false);
     if (OPAL_UNLIKELY(NULL == request)) {

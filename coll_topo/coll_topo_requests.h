@@ -71,7 +71,8 @@ struct mca_coll_topo_request_t {
     mca_coll_topo_uneven_t *uneven; /* of a call whose blocks have sizes of their own; NULL: of another */
     int tag;                        /* 1: none reserved yet */
     volatile int stage;
-    unsigned turns_taken; /* when its operation was given out of turn, or is_new */
+    unsigned turns_taken; /* when its operation was given out of turn or declined, or is_new */
+    int ticks;            /* of a call like its own (colltopo_ticks) */
     bool is_new;
     bool is_fit;       /* to be kept for calls like its own */
     bool is_laid_out;  /* the call's pointers hold for every start */
@@ -152,6 +153,9 @@ int mca_coll_topo_pass_on_late(mca_coll_topo_request_t *request);
  * that in `passed` from then on; else it is to be discarded. */
 int mca_coll_topo_pass_on_at_once(mca_coll_topo_request_t *request, ompi_request_t **handle);
 int mca_coll_topo_pass_on_init(mca_coll_topo_request_t *request, struct ompi_info_t *info, ompi_request_t **handle);
+/* A call of predefined datatypes and operations, whose like was declined before. */
+int mca_coll_topo_pass_on_again(mca_coll_topo_module_t *topo, const mca_coll_topo_kind_t *kind,
+                                const mca_coll_topo_arguments_t *arguments, ompi_request_t **handle);
 /* Begins a persistent one; whether it is over already. */
 bool mca_coll_topo_start_passed(mca_coll_topo_request_t *request);
 /* Its code, when it is over. */

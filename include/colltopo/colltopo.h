@@ -204,7 +204,8 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
 /* In place of a call that this rank leaves to the previous implementation for a reason that others may not have. In a
  * communicator's first call they wait for it to agree, so it does, and all decline that call; later ones are the
  * others' to serve or not. COLLTOPO_SUCCESS, COLLTOPO_DECLINED if everything is declined for ever, or an error. `how`:
- * COLLTOPO_IN_TURN in a turn, otherwise 0. */
+ * COLLTOPO_IN_TURN in a turn, COLLTOPO_AT_ONCE for a call that does not block, otherwise 0. At once it may be
+ * COLLTOPO_UNKNOWN: the call needs a turn. */
 int colltopo_leave(colltopo_comm* comm, int how);
 
 /* How many calls were left to the previous implementation; for a caller that remembers what was declined, and adds one
@@ -212,9 +213,10 @@ int colltopo_leave(colltopo_comm* comm, int how);
  * long as the communicator. Others may read the number meanwhile, so it is written in one piece (a relaxed atomic
  * store). */
 unsigned long long* colltopo_passed_on_count(colltopo_comm* comm);
-/* Calls until the ranks look whether files have changed (the setting `watch`), those that block. A caller that
- * remembers what was declined takes one off for an equal call, as colltopo does for all others; where that leaves none
- * it must ask anew, on all ranks for the same call. Holds as long as the communicator. */
+/* What is left of calls until the ranks look whether files have changed (the setting `watch`). A caller that remembers
+ * what was declined takes one off for an equal call that blocks, and one that begins an operation anew what
+ * colltopo_ticks says, as colltopo does for all others; where that leaves none it must ask anew, on all ranks for the
+ * same call. Holds as long as the communicator. */
 long long* colltopo_until_look(colltopo_comm* comm);
 
 /* Calls that do not block: an operation is made for calls of one size, begun with the pointers of one, moved on until
@@ -230,7 +232,8 @@ typedef struct colltopo_turn {
   void* context;
   struct colltopo_turn* next; /* colltopo's */
 } colltopo_turn;
-/* The turn is the caller's memory, and not looked at any more once its body has begun. */
+/* By the thread that makes the call, whose turn it is; its body may run before this returns. The turn is the caller's
+ * memory, and not looked at any more once its body has begun. */
 void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn);
 /* From anywhere but a turn. Does nothing while another thread is at it. */
 void colltopo_move_turns(colltopo_comm* comm);
@@ -238,20 +241,25 @@ void colltopo_move_turns(colltopo_comm* comm);
 int colltopo_turns_to_come(colltopo_comm* comm);
 /* A number that colltopo_take_turn changes, and the change of a file. While it is as it was when colltopo_make gave an
  * operation out of turn, colltopo_make would give one for an equal call again, so the same operation may be begun anew
- * without asking.
- */
-unsigned colltopo_turns_taken(const colltopo_comm* comm);
+ * without asking; and what it declined out of turn it would decline. Holds as long as the communicator; others may
+ * write it meanwhile, in one piece. */
+const unsigned* colltopo_turns_taken(colltopo_comm* comm);
 
 /* How an operation is made. */
 enum {
   COLLTOPO_IN_TURN = 1,
-  COLLTOPO_AGAIN = 2 /* to begin again and again with such a call, and the other ranks wait for it to be made */
+  COLLTOPO_AGAIN = 2,  /* to begin again and again with such a call, and the other ranks wait for it to be made */
+  COLLTOPO_AT_ONCE = 4 /* or not at all */
 };
 /* In a turn (COLLTOPO_IN_TURN), or elsewhere: then COLLTOPO_UNKNOWN if the call would need one, or if others wait for
  * theirs. COLLTOPO_SUCCESS and an operation, COLLTOPO_DECLINED (on all ranks), or COLLTOPO_INVALID. Of `call`, pointers
  * are not looked at. */
 int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int how,
                   colltopo_operation** operation);
+/* What a call that begins an operation anew takes off from colltopo_until_look; one that was declined takes off as
+ * much.
+ */
+int colltopo_ticks(colltopo_comm* comm, int collective, const colltopo_call* call);
 /* `tag`: in place of the collective's number for the callbacks, the same on all ranks and unlike that of any other
  * operation under way. All that the call points to, reduce_context too, must stay until the operation is over, of
  * which an equal call may begin again. 1: it is over already. Never waits and does not call progress(). */

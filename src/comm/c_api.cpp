@@ -5,6 +5,7 @@
 #include "base/plain.h"
 #include "colltopo/colltopo.h"
 #include "comm/build_id.h"
+#include "comm/call_sizes.h"
 #include "comm/comm.h"
 #include "transport/lingering.h"
 
@@ -118,16 +119,20 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
 }
 
 int colltopo_leave(colltopo_comm* comm, int how) {
-  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.leave((how & COLLTOPO_IN_TURN) != 0); });
+  using Leaving = colltopo::Comm::Leaving;
+  const Leaving leaving = (how & COLLTOPO_IN_TURN) != 0   ? Leaving::in_turn
+                          : (how & COLLTOPO_AT_ONCE) != 0 ? Leaving::at_once
+                                                          : Leaving::blocks;
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.leave(leaving); });
 }
 
 unsigned long long* colltopo_passed_on_count(colltopo_comm* comm) { return comm->comm.passed_on(); }
 long long* colltopo_until_look(colltopo_comm* comm) { return comm->comm.until_look(); }
 
-void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.turns().add(*turn); }
+void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.take_turn(*turn); }
 void colltopo_move_turns(colltopo_comm* comm) { comm->comm.turns().move(); }
 int colltopo_turns_to_come(colltopo_comm* comm) { return comm->comm.turns().empty() ? 0 : 1; }
-unsigned colltopo_turns_taken(const colltopo_comm* comm) { return comm->comm.turns_taken(); }
+const unsigned* colltopo_turns_taken(colltopo_comm* comm) { return comm->comm.turns().taken(); }
 
 int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call, int how,
                   colltopo_operation** operation) {
@@ -138,6 +143,10 @@ int colltopo_make(colltopo_comm* comm, int collective, const colltopo_call* call
     *operation = opaque(made.release());
     return code;
   });
+}
+int colltopo_ticks(colltopo_comm* comm, int collective, const colltopo_call* call) {
+  const std::size_t bytes = colltopo::decisive_bytes(static_cast<Collective>(collective), *call, comm->comm.ranks());
+  return colltopo::Watch::ticks_of(bytes);
 }
 int colltopo_begin(colltopo_operation* operation, const colltopo_call* call, int tag) {
   return of(operation).comm().begin(of(operation), *call, tag) ? 1 : 0;

@@ -27,7 +27,9 @@ Comm::Comm(Rank rank, Rank ranks, const colltopo_callbacks& callbacks)
       selector_(settings_, rank, ranks, voice_, agreement_),
       guard_(settings_, selector_, agreement_, voice_, ranks),
       lanes_(rank, ranks, callbacks_, agreement_, transport_, turn_transport_),
-      aggregated_(rank, ranks, callbacks_) {}
+      aggregated_(rank, ranks, callbacks_),
+      recent_(rank, ranks),
+      recent_operations_(rank, ranks) {}
 
 // Decisions outlive the communicator.
 Comm::~Comm() { selector_.write_decisions(); }
@@ -50,70 +52,14 @@ void Comm::set(std::string_view name, std::string_view value) {
   }
 }
 
-bool Comm::Recent::equals(const Comm& comm, Collective collective, const colltopo_call& call) const noexcept {
-  if (!valid || element_size != call.element_size || root != call.root || op_properties != call.op_properties ||
-      in_place != call.in_place || previous_is_wrong != (call.previous_is_wrong != 0))
-    return false;
-  if (call.counts == nullptr && call.blocks == nullptr) [[likely]]
-    return count == call.count && sizes.empty();
-  return count == call.count && same_sizes(collective, call, comm.rank_, comm.ranks_, sizes);
-}
-
-void Comm::Recent::note(const Comm& comm, Collective collective, const colltopo_call& call) {
-  valid = false;
-  count = call.count;
-  element_size = call.element_size;
-  root = call.root;
-  op_properties = call.op_properties;
-  in_place = call.in_place;
-  previous_is_wrong = call.previous_is_wrong != 0;
-  keep_sizes(collective, call, comm.rank_, comm.ranks_, sizes);
-  decisive_bytes = call.blocks == nullptr ? 0 : colltopo::decisive_bytes(collective, call, comm.ranks_);
-  valid = true;
-}
-
-// Where the search for a call begins.
-inline std::size_t Comm::recent_place(const colltopo_call& call) noexcept {
-  const std::size_t mixed =
-      (call.count * call.element_size + static_cast<std::size_t>(call.root)) * 0x9E3779B97F4A7C15u;
-  return mixed >> 61;
-}
-
-inline const Comm::Recent* Comm::recent(Collective collective, const colltopo_call& call) const noexcept {
-  const auto& all = recent_[index_of(collective)];
-  const std::size_t first = recent_place(call);
-  if (all[first].equals(*this, collective, call)) [[likely]]
-    return &all[first];
-  return recent_elsewhere(collective, first, call);
-}
-
-// Sizes whose search begins in one place share the others.
-const Comm::Recent* Comm::recent_elsewhere(Collective collective, std::size_t first,
-                                           const colltopo_call& call) const noexcept {
-  const auto& all = recent_[index_of(collective)];
-  for (std::size_t i = 1; i < k_recent; ++i) {
-    const Recent& entry = all[(first + i) % k_recent];
-    if (entry.equals(*this, collective, call)) return &entry;
-  }
-  return nullptr;
-}
-
-// An empty place, if there is one, or that of each in turn.
-Comm::Recent& Comm::place_for(Collective collective, const colltopo_call& call) noexcept {
-  auto& all = recent_[index_of(collective)];
-  const std::size_t first = recent_place(call);
-  for (std::size_t i = 0; i < k_recent; ++i) {
-    if (Recent& entry = all[(first + i) % k_recent]; !entry.valid) return entry;
-  }
-  return all[++recent_turn_ % k_recent];
-}
-
 bool Comm::serves(Collective collective, const colltopo_call& call) {
   bool is_left_by_trial = false;
-  if (const Recent* const entry = recent(collective, call)) {
+  if (const RecentCall* const entry = recent_.find(collective, call)) {
     if (entry->ready != nullptr) return true;
+  } else if (await_turns()) {
+    return serves(collective, call);
   } else {
-    const Turns::Exclusive alone(turns_);
+    const Alone alone(*this);
     guard_.forget();
     if (decide(collective, call, Form::blocking) != nullptr) {
       guard_.begins();
@@ -123,11 +69,11 @@ bool Comm::serves(Collective collective, const colltopo_call& call) {
     is_left_by_trial = guard_.has_call();
     guard_.leave();
   }
-  return watch_.counts(1) && !is_left_by_trial && look_again() && serves(collective, call);
+  return watch_.counts(1) && !is_left_by_trial && look_alone() && serves(collective, call);
 }
 
 int Comm::run(Collective collective, const colltopo_call& call) {
-  const Recent* const entry = recent(collective, call);
+  const RecentCall* const entry = recent_.find(collective, call);
   if (entry == nullptr) [[unlikely]]
     return run_other(collective, call);
   if (entry->ready != nullptr) [[likely]]
@@ -137,13 +83,14 @@ int Comm::run(Collective collective, const colltopo_call& call) {
 
 // By files that have changed the same call may be served.
 int Comm::decline(Collective collective, const colltopo_call& call) {
-  if (watch_.counts(1) && look_again()) return run(collective, call);
+  if (watch_.counts(1) && look_alone()) return run(collective, call);
   fallbacks_.increase();
   return COLLTOPO_DECLINED;
 }
 
 // A call unlike those of late.
 int Comm::run_other(Collective collective, const colltopo_call& call) {
+  if (await_turns()) return run(collective, call);
   Known known = make_known(collective, call);
   if (known.aggregated != nullptr) {
     if (known.in_trial) guard_.begins();
@@ -152,7 +99,7 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
       guard_.ran();
     else if (code == 0)
       follow_mean(collective, call);
-    if (watch_.counts(1) && code == 0) look_again();
+    if (watch_.counts(1) && code == 0) look_alone();
     return code;
   }
   Ready* const made = known.ready.get();
@@ -164,12 +111,12 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
 // Rounds cost their latency even where blocks have become large, or none.
 void Comm::follow_mean(Collective collective, const colltopo_call& call) {
   if (!guard_.follows(collective, counted_bytes(collective, call, ranks_))) return;
-  const Turns::Exclusive alone(turns_);
+  const Alone alone(*this);
   guard_.look_at_mean(collective);
 }
 
 Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
-  const Turns::Exclusive alone(turns_);
+  const Alone alone(*this);
   transport_.serve(collective);
   Known known;
   const Decision* const decision = decide(collective, call, Form::blocking);
@@ -184,9 +131,7 @@ Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   if (known.ready != nullptr) make_room(*known.ready);
   // What serves a call in a trial changes from one to the next, so nothing of it is remembered.
   if (known.in_trial) return known;
-  Recent& entry = place_for(collective, call);
-  entry.note(*this, collective, call);
-  entry.ready = known.ready;
+  recent_.note(collective, call, known.ready);
   return known;
 }
 
@@ -213,12 +158,13 @@ int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* 
   return code;
 }
 
-int Comm::leave(bool in_turn) {
-  std::optional<Turns::Exclusive> alone;
-  if (!in_turn) alone.emplace(turns_);
+int Comm::leave(Leaving how) {
+  if (how == Leaving::at_once && !(turns_.empty() && settled_)) return COLLTOPO_UNKNOWN;
+  std::optional<Alone> alone;
+  if (how == Leaving::blocks) alone.emplace(*this);
   if (!settled_) {
     settle(true);
-    if (!in_turn) watch_.counts(1);  // as on ranks that decline the call
+    if (how == Leaving::blocks) watch_.counts(1);  // as on ranks that decline the call
   }
   leaves_first_ = false;
   return selector_.declines_all() ? COLLTOPO_DECLINED : COLLTOPO_SUCCESS;
@@ -318,7 +264,7 @@ inline int Comm::run_ready(Collective collective, const colltopo_call& call, Rea
   if (voice_.heard(2)) [[unlikely]]
     say_call(collective, call, ready);
   if (watch_.counts(ready.ticks) && code == 0) [[unlikely]]
-    look_again();
+    look_alone();
   return code;
 }
 
@@ -355,7 +301,8 @@ void Comm::say_call(Collective collective, const colltopo_call& call, const Read
 
 std::size_t Comm::memory_bytes() const {
   std::size_t bytes = aggregated_.memory_bytes() + sizeof(*this) + selector_.memory_bytes() + arena_.idle_bytes() +
-                      small_.bytes() + execution_.memory_bytes() + operations_.memory_bytes();
+                      small_.bytes() + execution_.memory_bytes() + operations_.memory_bytes() + recent_.memory_bytes() +
+                      recent_operations_.memory_bytes();
   for (const auto& all : served_)
     for (const auto& [key, served] : all)
       bytes += sizeof(key) + sizeof(served) + served.plan->memory_bytes() + served.ready.size() * sizeof(Ready);

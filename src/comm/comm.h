@@ -18,6 +18,7 @@
 #include "comm/guard.h"
 #include "comm/operation.h"
 #include "comm/plan_cache.h"
+#include "comm/recent_calls.h"
 #include "comm/replanner.h"
 #include "comm/selector.h"
 #include "comm/settings.h"
@@ -44,9 +45,11 @@ class Comm {
   /// COLLTOPO_SUCCESS, COLLTOPO_DECLINED or an error code of a callback.
   int run(Collective collective, const colltopo_call& call);
   bool serves(Collective collective, const colltopo_call& call);
+  enum class Leaving : std::uint8_t { blocks, at_once, in_turn };
   /// Of a call that this rank leaves to the previous implementation: agrees with the others unless that is done, and
-  /// makes them leave the call that they agree in. COLLTOPO_DECLINED: nothing is ever served.
-  int leave(bool in_turn);
+  /// makes them leave the call that they agree in. COLLTOPO_DECLINED: nothing is ever served; COLLTOPO_UNKNOWN: not at
+  /// once.
+  int leave(Leaving how);
   /// How many calls were left to the previous implementation: callers that remember what was declined add to it.
   unsigned long long* passed_on() noexcept { return fallbacks_.number(); }
   long long* until_look() noexcept { return watch_.left(); }
@@ -69,7 +72,8 @@ class Comm {
   /// Once a plan has gone by lanes.
   LaneTransport* lanes() noexcept { return lanes_.transport(); }
   Turns& turns() noexcept { return turns_; }
-  unsigned turns_taken() const noexcept { return turns_.taken(); }
+  /// By the thread that makes the call.
+  void take_turn(colltopo_turn& turn);
   /// Collective, in a turn or by blocking.
   int least(long long& value);
   int gather(int* values);
@@ -89,28 +93,21 @@ class Comm {
     std::size_t row = 0;
     unsigned long long used = 0;  // when
   };
-  /// A call that was made before, for the common case of many equal ones.
-  struct Recent {
-    std::size_t count = 0, element_size = 0;
-    int root = 0, op_properties = 0, in_place = 0;
-    bool valid = false;
-    bool previous_is_wrong = false;
-    std::vector<std::size_t> sizes;  // as keep_sizes() has them
-    std::size_t decisive_bytes = 0;  // of a call that has blocks of sizes of their own
-    std::shared_ptr<Ready> ready;    // null: declined
+  /// Alone: no turn is to come, and none begins.
+  class Alone {
+   public:
+    explicit Alone(Comm& comm) : alone_(comm.turns_) { comm.end_turns(); }
 
-    bool equals(const Comm& comm, Collective collective, const colltopo_call& call) const noexcept;
-    void note(const Comm& comm, Collective collective, const colltopo_call& call);
+   private:
+    Turns::Exclusive alone_;
   };
-  static constexpr std::size_t k_recent = 8;  // per collective
   static constexpr std::size_t k_most_plans = 64;
   static constexpr std::size_t k_small = 4096;  // bytes
   static constexpr std::size_t k_most_sizes = 8;
 
-  static std::size_t recent_place(const colltopo_call& call) noexcept;
-  const Recent* recent(Collective collective, const colltopo_call& call) const noexcept;  // null: not among those
-  const Recent* recent_elsewhere(Collective collective, std::size_t first, const colltopo_call& call) const noexcept;
-  Recent& place_for(Collective collective, const colltopo_call& call) noexcept;
+  void begin_turns() noexcept;
+  void end_turns() noexcept;
+  bool await_turns();
   void settle(bool leaves);
   Request request_of(Collective collective, const colltopo_call& call, Form form) const;
   /// The decision if the call is to be served.
@@ -120,13 +117,15 @@ class Comm {
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
   void join_blocks(const Served& plan, const colltopo_call& call, Ready& ready) const;
   std::shared_ptr<Ready> ready(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
-  /// Collective. True: what decides was read anew.
+  /// Collective, alone or in a turn. True: what decides was read anew.
   bool look_again();
+  bool look_alone();
   bool replace();
   int decline(Collective collective, const colltopo_call& call);
   bool settle_anew(Settings& settings, Selector& selector, std::string* fault);
   void forget_plans();
-  /// Never in a turn: ranks meet it on different sides of a blocking call, whose plan all of them must know then.
+  /// Not in a turn that a blocking call might not wait for: ranks would meet it on different sides of that call, whose
+  /// plan all of them must know then.
   void forget_calls();
   void make_room(Ready& ready);
   void forget_oldest(Form form);
@@ -185,9 +184,9 @@ class Comm {
   Watch watch_;
   bool said_unusable_ = false;  // what changed
   bool settled_ = false;
-  bool leaves_first_ = false;  // the call in which the ranks have settled
-  std::array<std::array<Recent, k_recent>, k_calls> recent_;
-  std::size_t recent_turn_ = 0;
+  bool leaves_first_ = false;      // the call in which the ranks have settled
+  bool replaced_in_turn_ = false;  // and the caller is to be told
+  RecentCalls recent_;
   std::array<std::unordered_map<PlanKey, Served, PlanKeyHash>, 3> served_;  // [Form]
   unsigned long long clock_ = 0;
   Arena arena_;
@@ -196,8 +195,7 @@ class Comm {
   OwnCount fallbacks_{Counter::fallbacks};
   OperationStore operations_;
   std::atomic_flag recent_operations_lock_ = ATOMIC_FLAG_INIT;
-  std::array<std::array<Recent, k_recent>, k_calls> recent_operations_;
-  std::size_t recent_operations_turn_ = 0;
+  RecentCalls recent_operations_;
 };
 
 }  // namespace colltopo

@@ -13,12 +13,9 @@ namespace colltopo {
 
 bool Comm::find_operation(Collective collective, const colltopo_call& call, std::shared_ptr<Ready>* found) noexcept {
   const SpinLock lock(recent_operations_lock_);
-  for (const Recent& entry : recent_operations_[index_of(collective)]) {
-    if (!entry.equals(*this, collective, call)) continue;
-    *found = entry.ready;
-    return true;
-  }
-  return false;
+  const RecentCall* const entry = recent_operations_.find(collective, call);
+  if (entry != nullptr) *found = entry->ready;
+  return entry != nullptr;
 }
 
 // Where blocks have sizes of their own, calls differ that are decided alike: what is new in them is this rank's own
@@ -27,18 +24,14 @@ bool Comm::was_decided(Collective collective, const colltopo_call& call) noexcep
   if (call.blocks == nullptr) return false;
   const std::size_t bytes = decisive_bytes(collective, call, ranks_);
   const SpinLock lock(recent_operations_lock_);
-  return std::ranges::any_of(recent_operations_[index_of(collective)], [&](const Recent& entry) {
+  return std::ranges::any_of(recent_operations_.of(collective), [&](const RecentCall& entry) {
     return entry.valid && entry.decisive_bytes == bytes && entry.root == call.root && entry.in_place == call.in_place;
   });
 }
 
 void Comm::note_operation(Collective collective, const colltopo_call& call, const std::shared_ptr<Ready>& made) {
-  Recent noted;
-  noted.note(*this, collective, call);
-  noted.ready = made;
   const SpinLock lock(recent_operations_lock_);
-  auto& all = recent_operations_[index_of(collective)];
-  std::swap(all[recent_operations_turn_++ % k_recent], noted);
+  recent_operations_.note(collective, call, made);
 }
 
 // Of one operation alone: what it has counted differs from run to run.
@@ -53,14 +46,22 @@ std::shared_ptr<Ready> Comm::ready_by_rounds(Collective collective, const collto
 
 int Comm::make(Collective collective, const colltopo_call& call, bool may_communicate, bool again,
                std::unique_ptr<Operation>* made) {
+  // Whoever waits for a turn may have to be declined before this call is, and counts before it.
+  if (!may_communicate && !turns_.empty()) return COLLTOPO_UNKNOWN;
+  const std::int32_t ticks = watch_.is_on() ? Watch::ticks_of(decisive_bytes(collective, call, ranks_)) : 0;
+  if (may_communicate) {
+    if (watch_.is_on() && watch_.counts_in_turn(ticks)) look_again();
+  } else {
+    end_turns();
+    if (*watch_.left() <= ticks) return COLLTOPO_UNKNOWN;
+  }
   const Form form = again ? Form::persistent : Form::operation;
   const bool has_own_plan = again && settings_.plan && row(collective).sizes == Sizes::of_messages;
   if (has_own_plan && !may_communicate) return COLLTOPO_UNKNOWN;
   std::shared_ptr<Ready> plan;
-  // Whoever waits for a turn may have to be declined before this call is.
-  const bool is_known = !has_own_plan && (may_communicate || turns_.empty()) && find_operation(collective, call, &plan);
+  const bool is_known = !has_own_plan && find_operation(collective, call, &plan);
   if (!is_known) {
-    if (!may_communicate && !(turns_.empty() && was_decided(collective, call))) return COLLTOPO_UNKNOWN;
+    if (!may_communicate && !was_decided(collective, call)) return COLLTOPO_UNKNOWN;
     const Decision* decision = decide(collective, call, form);
     const bool by_rounds = decision != nullptr && aggregates(collective, *decision);
     if (by_rounds && collective == Collective::neighborhood && !knows_pairs_) {
@@ -77,6 +78,7 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
     own->aggregated = plan->aggregated;
     plan = std::move(own);
   }
+  if (!may_communicate) watch_.counts(ticks);
   if (plan == nullptr) {
     fallbacks_.increase();
     return COLLTOPO_DECLINED;

@@ -40,13 +40,12 @@ bool Comm::follows_traffic(Collective collective, const Decision& decision, Form
 
 void Comm::follow_traffic(Collective collective, const colltopo_call& call) {
   if (replanner_ == nullptr || !replanner_->counts(call)) return;
-  const Turns::Exclusive alone(turns_);
+  const Alone alone(*this);
   const Replanner::Outcome outcome = replanner_->meet(collective);
   if (!outcome.line.empty()) voice_.say(outcome.level, outcome.line);
   if (!outcome.is_new) return;
   for (std::size_t c = 0; c < k_calls; ++c)
-    if (row(static_cast<Collective>(c)).sizes == Sizes::of_messages)
-      for (Recent& entry : recent_[c]) entry = {};
+    if (row(static_cast<Collective>(c)).sizes == Sizes::of_messages) recent_.forget(static_cast<Collective>(c));
 }
 
 // In the turn of an operation: the decision with shares for what the ranks have for each other.

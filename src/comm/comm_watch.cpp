@@ -3,15 +3,55 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "colltopo/error.h"
 #include "comm/comm.h"
 #include "comm/machine_network.h"
 
 namespace colltopo {
 
+// From the first turn on blocking calls find nothing that is known, and so wait for all that are to come: what a look
+// in one of them forgets is forgotten for every call after it, on every rank. Without a watch nobody looks.
+void Comm::begin_turns() noexcept {
+  if (!watch_.is_on() || watch_.is_aside()) return;
+  watch_.set_aside();
+  recent_.hide();
+}
+
+void Comm::end_turns() noexcept {
+  if (watch_.is_aside()) {
+    watch_.take_up();
+    recent_.show();
+  }
+  if (std::exchange(replaced_in_turn_, false) && callbacks_.replaced != nullptr)
+    callbacks_.replaced(callbacks_.context);
+}
+
+void Comm::take_turn(colltopo_turn& turn) {
+  if (turns_.empty()) {
+    end_turns();
+    begin_turns();
+  }
+  turns_.add(turn);
+  turns_.move();
+  if (turns_.empty()) end_turns();
+}
+
+// True: calls that are known could not be found until now.
+bool Comm::await_turns() {
+  if (!watch_.is_aside()) return false;
+  const Alone alone(*this);
+  return true;
+}
+
+bool Comm::look_alone() {
+  const Alone alone(*this);
+  return look_again();
+}
+
 // Only rank 0 asks the file system; it tells in the agreement that is due anyway, as all do of lanes.
 bool Comm::look_again() {
-  const Turns::Exclusive alone(turns_);
   const bool changed = rank_ == 0 && watch_.is_due() && watch_.saw(selector_.stamp());
   Findings findings;
   const std::size_t ticks = findings.smallest(watch_.proposal());
@@ -55,7 +95,8 @@ bool Comm::replace() {
   forget_plans();
   watch_.read(std::move(stamp));
   said_unusable_ = false;
-  if (callbacks_.replaced != nullptr) callbacks_.replaced(callbacks_.context);
+  replaced_in_turn_ = true;
+  if (!turn_transport_.in_turn()) end_turns();
   voice_.say_once(1,
                   fmt::format("files have changed: topology, schedules and rules were read again on {} ranks", ranks_));
   return true;
@@ -84,12 +125,10 @@ void Comm::forget_plans() {
 }
 
 void Comm::forget_calls() {
-  for (auto& of_collective : recent_)
-    for (Recent& entry : of_collective) entry = {};
+  recent_.forget();
   {
     const SpinLock lock(recent_operations_lock_);
-    for (auto& of_collective : recent_operations_)
-      for (Recent& entry : of_collective) entry = {};
+    recent_operations_.forget();
   }
   turns_.forget();
   for (auto& plans : served_) plans.clear();

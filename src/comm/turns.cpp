@@ -11,7 +11,7 @@ void Turns::add(colltopo_turn& turn) noexcept {
   const SpinLock lock(lock_);
   (last_ == nullptr ? first_ : last_->next) = &turn;
   last_ = &turn;
-  taken_.fetch_add(1, std::memory_order_relaxed);
+  Shared(taken_).fetch_add(1, std::memory_order_relaxed);
   pending_.fetch_add(1, std::memory_order_release);
 }
 

@@ -67,9 +67,9 @@ class Turns {
   /// Nobody's turn is still to come.
   bool empty() const noexcept { return pending_.load(std::memory_order_acquire) == 0; }
   /// Calls that were known need not be any more.
-  void forget() noexcept { taken_.fetch_add(1, std::memory_order_relaxed); }
-  /// How often there was a turn, or calls were forgotten; modulo 2^32.
-  unsigned taken() const noexcept { return taken_.load(std::memory_order_relaxed); }
+  void forget() noexcept { Shared(taken_).fetch_add(1, std::memory_order_relaxed); }
+  /// How often there was a turn, or calls were forgotten, modulo 2^32; written in one piece.
+  const unsigned* taken() const noexcept { return &taken_; }
 
   /// A blocking call's own: waits until all turns before it are over, and keeps others from beginning.
   class Exclusive {
@@ -84,6 +84,7 @@ class Turns {
   };
 
  private:
+  using Shared = std::atomic_ref<unsigned>;
   bool begin_first() noexcept;
 
   TurnTransport& transport_;
@@ -92,7 +93,7 @@ class Turns {
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;  // of the list
   colltopo_turn *first_ = nullptr, *last_ = nullptr;
   std::atomic<int> pending_ = 0;
-  std::atomic<unsigned> taken_ = 0;
+  alignas(Shared::required_alignment) unsigned taken_ = 0;
   std::unique_ptr<Fiber> fiber_;  // of the turn that is under way
 };
 

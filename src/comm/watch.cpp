@@ -12,7 +12,8 @@ void Watch::begin(double interval_s, std::string stamp) {
   read_ = std::move(stamp);
   before_ = read_;
   last_ = last_on_disk_ = Clock::now();
-  left_ = between_ = k_first_ticks;
+  is_on_ = true;
+  counted() = between_ = k_first_ticks;
 }
 
 // Looks may come sooner than the file system should be asked.
@@ -33,7 +34,7 @@ std::int64_t Watch::proposal() const noexcept {
 }
 
 void Watch::continues(std::int64_t ticks) noexcept {
-  between_ = left_ = ticks;
+  between_ = counted() = ticks;
   last_ = Clock::now();
 }
 

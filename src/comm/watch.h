@@ -1,9 +1,12 @@
 // When the ranks of a communicator look whether what they decided by stands on disk as they read it
 // (docs/decisions/0014-live-replacement.md).
 //
-// Ranks must look at the same call and have no clock in common. So they count: every call that blocks is some ticks, by
-// what is equal on all ranks, one that is left to others is one, and after so many they look. How many, they agree on
-// at each look, from the time that the last ones took.
+// Ranks must look at the same call and have no clock in common. So they count, call by call in the order of the calls:
+// each is some ticks, by what is equal on all ranks, one that blocks and is left to others is one, and after so many
+// they look. How many, they agree on at each look, from the time that the last ones took.
+//
+// A call that waits for its turn counts in that. Until then no later one counts: those that do not block take turns
+// too, and those that block wait.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace colltopo {
 
@@ -25,14 +29,29 @@ class Watch {
 
   /// From now on, every `interval_s` seconds or so. `stamp`: of what was read.
   void begin(double interval_s, std::string stamp);
-  void end() noexcept { left_ = k_never; }
+  void end() noexcept {
+    is_on_ = false;
+    counted() = k_never;
+  }
+  bool is_on() const noexcept { return is_on_; }
   /// After a served call, or before one that is left to others. True: the ranks look now.
   bool counts(std::int32_t ticks) noexcept {
     left_ -= ticks;
     return left_ <= 0;
   }
-  /// Ticks until then.
+  /// Ticks until then; none while turns count.
   long long* left() noexcept { return &left_; }
+  /// From here until take_up() turns count, and nobody else. By the thread that makes calls, while no turn is to come.
+  void set_aside() noexcept {
+    aside_ = std::exchange(left_, 0);
+    is_aside_ = true;
+  }
+  bool is_aside() const noexcept { return is_aside_; }
+  void take_up() noexcept {
+    if (std::exchange(is_aside_, false)) left_ = aside_;
+  }
+  /// In its turn. True: the ranks look now.
+  bool counts_in_turn(std::int32_t ticks) noexcept { return (counted() -= ticks) <= 0; }
 
   /// Whether the interval has passed since what stands on disk was looked at; whoever is asked looks then.
   bool is_due() const noexcept;
@@ -52,7 +71,10 @@ class Watch {
   // An agreement takes the time of a few small calls.
   static constexpr std::int32_t k_most_ticks = 1024;
 
-  long long left_ = k_never;
+  long long& counted() noexcept { return is_aside_ ? aside_ : left_; }
+
+  long long left_ = k_never, aside_ = k_never;
+  bool is_on_ = false, is_aside_ = false;
   std::int64_t between_ = k_first_ticks;  // the last look and the next
   double interval_s_ = 0;
   Clock::time_point last_{}, last_on_disk_{};
