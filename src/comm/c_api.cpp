@@ -24,17 +24,22 @@ static_assert(COLLTOPO_COLLECTIVES == colltopo::k_calls && COLLTOPO_SCATTER == s
 
 thread_local std::string last_error;
 
+// Apart from guard(): the text's array would have the stack of every call guarded.
+[[gnu::noinline]] void keep_error(const std::exception& error) noexcept {
+  try {
+    last_error = colltopo::plain_text(error.what());
+  } catch (const std::bad_alloc&) {
+    last_error.clear();
+  }
+}
+
 // The value of `body`, or `otherwise` with colltopo_last_error() set.
 template <class Result, class Body>
 Result guard(Result otherwise, const Body& body) noexcept {
   try {
     return body();
   } catch (const std::exception& error) {
-    try {
-      last_error = colltopo::plain_text(error.what());
-    } catch (const std::bad_alloc&) {
-      last_error.clear();
-    }
+    keep_error(error);
     return otherwise;
   }
 }
