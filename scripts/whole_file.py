@@ -1,8 +1,27 @@
-"""Files that scripts write: whoever reads one, now or after a crash, finds the old file or the new one (src/base/replace_file.h)."""
+#!/usr/bin/env python3
+"""Files that scripts write: whoever reads one, now or after a crash, finds the old file or the new one (src/base/replace_file.h).
+
+    scripts/whole_file.py PATH COMMAND...     what COMMAND prints becomes the file, if it ends well
+"""
 import contextlib
 import os
+import re
 import secrets
 import stat
+import subprocess
+import sys
+import time
+
+_LEFT_BEHIND_S = 3600  # nobody writes to a draft of this age any more
+
+
+def _remove_left_behind(folder, name):
+    for found in os.listdir(folder):
+        if re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-z]{{12}}\.draft", found):
+            with contextlib.suppress(OSError):
+                about = os.lstat(os.path.join(folder, found))
+                if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and time.time() - about.st_mtime > _LEFT_BEHIND_S:
+                    os.unlink(os.path.join(folder, found))
 
 
 @contextlib.contextmanager
@@ -16,6 +35,7 @@ def replaced(path, **options):
             yield file
         return
     folder, name = os.path.split(path)
+    _remove_left_behind(folder, name)
     draft = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.draft")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666 if old is None else 0o600)
     try:
@@ -36,3 +56,24 @@ def replaced(path, **options):
             os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def written_by(command, path, **options):
+    """What the command prints becomes the file at `path`. Options are those of subprocess.run."""
+    with replaced(path) as file:
+        subprocess.run(command, stdout=file, check=True, **options)
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    try:
+        written_by(sys.argv[2:], sys.argv[1])
+    except subprocess.CalledProcessError as error:  # which has said why
+        sys.exit(error.returncode if error.returncode > 0 else 1)
+    except OSError as error:
+        sys.exit(f"whole_file: {sys.argv[1]}: {error.strerror or error}; the old file is as it was")
+
+
+if __name__ == "__main__":
+    main()

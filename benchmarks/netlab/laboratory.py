@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, field
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "..", "scripts"))
-from whole_file import replaced  # noqa: E402
+from whole_file import replaced, written_by  # noqa: E402
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
@@ -248,7 +248,6 @@ def draw(path, panels, columns, xlabel, ylabel, more=""):
     with tempfile.TemporaryDirectory() as scratch:
         lines = [
             f"set terminal svg size {420 * columns},{340 * rows} font 'sans,12' background 'white'",
-            f"set output '{scratch}/drawing.svg'",
             "set grid",
             f"set xlabel '{xlabel}'",
             f"set ylabel '{ylabel}'",
@@ -266,9 +265,7 @@ def draw(path, panels, columns, xlabel, ylabel, more=""):
                     style = "lines dashtype 2 linecolor 'black'"
                 plots.append(f"'{data}' with {style} linewidth 1.5 title '{name}'")
             lines += [f"set title '{title}'", "plot " + ", ".join(plots)]
-        ask(["gnuplot"], input="\n".join(lines))
-        with open(f"{scratch}/drawing.svg", encoding="utf-8") as drawing, replaced(path, encoding="utf-8") as file:
-            file.write(drawing.read())
+        written_by(["gnuplot"], path, input="\n".join(lines), text=True)
 
 
 def settings():

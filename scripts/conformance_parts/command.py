@@ -7,6 +7,8 @@ import random
 import sys
 import time
 
+from whole_file import replaced
+
 from . import jobs as runs
 from . import settings as table
 from .shrink import Shrink, spans
@@ -124,8 +126,8 @@ class Record:
 
     def add(self, row):
         self.rows.append(row)
-        with open(self.path, "a") as file:
-            file.write(json.dumps(row) + "\n")
+        with replaced(self.path, encoding="utf-8") as file:
+            file.writelines(json.dumps(one) + "\n" for one in self.rows)
 
     def next_seed(self):
         return max((row["seed"] for row in self.rows), default=0) + 1
