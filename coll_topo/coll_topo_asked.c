@@ -205,7 +205,7 @@ int mca_coll_topo_end(mca_coll_topo_request_t *request)
         if (colltopo_gave_up(request->operation)) {
             mca_coll_topo_set_aside(request);
         }
-        return rc;
+        return mca_coll_topo_error(rc);
     }
     if (OPAL_UNLIKELY(request->is_packed)) {
         rc = mca_coll_topo_bring_home(request);

@@ -76,18 +76,14 @@ static size_t *mca_coll_topo_sort(const mca_coll_topo_ends_t *ends, size_t ranks
 }
 
 /* Whether every rank knows that there is a way between any two along edges, whichever their directions. A graph is
- * known whole by all its ranks, a distributed one to each by its own edges. False without memory. */
-static bool mca_coll_topo_is_connected(const ompi_communicator_t *comm, int ranks)
+ * known whole by all its ranks, a distributed one to each by its own edges. `root` has room for all ranks. */
+static bool mca_coll_topo_is_connected(const ompi_communicator_t *comm, int ranks, int *root)
 {
     const mca_topo_base_comm_graph_t *graph = comm->c_topo->mtc.graph;
-    int *root, parts = ranks;
+    int parts = ranks;
 
     if (!OMPI_COMM_IS_GRAPH(comm)) {
         return OMPI_COMM_IS_CART(comm);
-    }
-    root = malloc((size_t) ranks * sizeof(*root));
-    if (NULL == root) {
-        return false;
     }
     for (int rank = 0; rank < ranks; ++rank) {
         root[rank] = rank;
@@ -105,7 +101,6 @@ static bool mca_coll_topo_is_connected(const ompi_communicator_t *comm, int rank
             root[other] = one;
         }
     }
-    free(root);
     return 1 == parts;
 }
 
@@ -128,10 +123,15 @@ const mca_coll_topo_neighbors_t *mca_coll_topo_neighbors(mca_coll_topo_module_t 
     const size_t ranks = (size_t) topo->ranks;
     mca_coll_topo_ends_t from = {0, NULL}, to = {0, NULL};
     mca_coll_topo_neighbors_t *made = NULL;
+    int *room;
     int rc = OMPI_SUCCESS;
 
     if (OPAL_LIKELY(NULL != topo->neighbors)) {
         return topo->neighbors;
+    }
+    room = malloc(ranks * sizeof(*room));
+    if (NULL == room) {
+        return NULL;
     }
     if (OMPI_COMM_IS_DIST_GRAPH(comm)) {
         const mca_topo_base_comm_dist_graph_t *graph = comm->c_topo->mtc.dist_graph;
@@ -149,9 +149,10 @@ const mca_coll_topo_neighbors_t *mca_coll_topo_neighbors(mca_coll_topo_module_t 
         numbers = mca_coll_topo_sort(&from, ranks, 0, &made->from, numbers);
         (void) mca_coll_topo_sort(&to, ranks, OMPI_COMM_IS_CART(comm) ? 1 : 0, &made->to, numbers);
         made->crosses = mca_coll_topo_crosses(comm);
-        made->is_connected = mca_coll_topo_is_connected(comm, topo->ranks);
+        made->is_connected = mca_coll_topo_is_connected(comm, topo->ranks, room);
         topo->neighbors = made;
     }
+    free(room);
     if (!OMPI_COMM_IS_DIST_GRAPH(comm)) {
         free(from.ranks);
     }
@@ -203,21 +204,26 @@ static int mca_coll_topo_serve_neighbors(mca_coll_topo_module_t *topo, mca_coll_
 
 /* A call of one count returns from MPI at once on ranks whose count is 0, and never gets here. All ranks of a graph in
  * one piece have the same bytes on their edges; parts of another may differ, and are not waited for. What is not
- * anything, whichever way a rank has written it, is not handed on to a function that would send it. */
-static bool mca_coll_topo_is_left_to_neighbors(mca_coll_topo_module_t *topo)
+ * anything, whichever way a rank has written it, is not handed on to a function that would send it. A rank without
+ * memory does not know. */
+static int mca_coll_topo_look_at_neighbors(mca_coll_topo_module_t *topo)
 {
     const mca_coll_topo_neighbors_t *neighbors = mca_coll_topo_neighbors(topo);
 
-    return NULL != neighbors && !neighbors->is_connected;
+    return NULL == neighbors ? OMPI_ERR_OUT_OF_RESOURCE : neighbors->is_connected ? OMPI_SUCCESS : COLLTOPO_DECLINED;
 }
 
 #define MCA_COLL_TOPO_EVENLY_AMONG_NEIGHBORS(name)                                                                    \
     if (0 == mca_coll_topo_bytes(sdtype, (size_t) scount) && 0 == mca_coll_topo_bytes(rdtype, (size_t) rcount)) {     \
         return OMPI_SUCCESS;                                                                                          \
     }                                                                                                                 \
-    if (mca_coll_topo_is_left_to_neighbors((mca_coll_topo_module_t *) module)) {                                      \
+    const int looked = mca_coll_topo_look_at_neighbors((mca_coll_topo_module_t *) module);                            \
+    if (COLLTOPO_DECLINED == looked) {                                                                                \
         mca_coll_topo_module_t *apart = (mca_coll_topo_module_t *) module;                                            \
         return apart->previous.name(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, apart->previous.name##_module); \
+    }                                                                                                                 \
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != looked)) {                                                                      \
+        return looked;                                                                                                \
     }
 
 #define MCA_COLL_TOPO_AMONG_NEIGHBORS(name, given_input, given_output, ...)     \

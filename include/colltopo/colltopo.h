@@ -269,7 +269,7 @@ int colltopo_progress(colltopo_operation* operation);
 /* After either has returned 0: a request of the callbacks without whose completion the next colltopo_progress would do
  * nothing; NULL: there may be something to do. */
 void* colltopo_awaited(const colltopo_operation* operation);
-/* Of an operation that is over: 0, or the error code of a callback. */
+/* Of an operation that is over: 0, the error code of a callback, or COLLTOPO_INVALID: this rank could not begin it. */
 int colltopo_status(const colltopo_operation* operation);
 /* Whether messages were given up after an error, which may still arrive in the call's buffers. */
 int colltopo_gave_up(const colltopo_operation* operation);

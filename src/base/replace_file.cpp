@@ -208,8 +208,13 @@ class FileDraft::Body {
       draft(exists && S_ISREG(old.st_mode) ? &old : nullptr);
     }
     if (file_.number() < 0) throw unwritable(named_, errno, "");
-    buffer_ = std::make_unique<DescriptorBuffer>(file_.number());
-    stream_ = std::make_unique<std::ostream>(buffer_.get());
+    try {
+      buffer_ = std::make_unique<DescriptorBuffer>(file_.number());
+      stream_ = std::make_unique<std::ostream>(buffer_.get());
+    } catch (...) {
+      drop();
+      throw;
+    }
   }
   ~Body() { drop(); }
   Body(const Body&) = delete;
@@ -256,7 +261,7 @@ class FileDraft::Body {
     if (file_.number() < 0)
       throw Error(fmt::format("{}: cannot be written: its folder takes no new file: {}{}", named_, std::strerror(errno),
                               old == nullptr ? "" : k_unharmed));
-    draft_ = made;
+    draft_ = std::move(made);  // which throws nothing
     if (old != nullptr) take_over(*old);
   }
 

@@ -5,6 +5,7 @@
 #include <new>
 #include <sstream>
 #include <string_view>
+#include <system_error>
 
 #include "base/plain.h"
 #include "cli/command.h"
@@ -42,6 +43,10 @@ int report_failure(const Session& session, const std::string& what) {
   return k_usage;
 }
 
+int report_no_memory(const Session& session) {
+  return report_failure(session, "out of memory; choose a smaller topology, or --parametric");
+}
+
 int run(int argc, char** argv) {
   Session session;
   // Equal processes under mpirun find the same fault: the first one says so.
@@ -70,7 +75,10 @@ int run(int argc, char** argv) {
     app.exit(error, session.silent ? unsaid : std::cout, unsaid);  // --help and --version
     return std::cout.flush() ? k_good : report_failure(session, "standard output: cannot be written");
   } catch (const std::bad_alloc&) {
-    return report_failure(session, "out of memory; choose a smaller topology, or --parametric");
+    return report_no_memory(session);
+  } catch (const std::system_error& error) {
+    const bool has_no_thread = error.code() == std::errc::resource_unavailable_try_again;
+    return has_no_thread ? report_no_memory(session) : report_failure(session, error.what());
   } catch (const std::exception& error) {
     return report_failure(session, error.what());
   }

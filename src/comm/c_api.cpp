@@ -160,7 +160,9 @@ const int* colltopo_lingering(void) { return colltopo::lingering().number(); }
 void colltopo_move_lingering(void) { colltopo::lingering().move(); }
 int colltopo_progress(colltopo_operation* operation) { return of(operation).progress() ? 1 : 0; }
 void* colltopo_awaited(const colltopo_operation* operation) { return of(operation).awaited(); }
-int colltopo_status(const colltopo_operation* operation) { return of(operation).status(); }
+int colltopo_status(const colltopo_operation* operation) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return of(operation).status(); });
+}
 int colltopo_gave_up(const colltopo_operation* operation) { return of(operation).gave_up() ? 1 : 0; }
 void colltopo_release(colltopo_operation* operation) {
   of(operation).comm().take_back(std::unique_ptr<colltopo::Operation>(&of(operation)));
@@ -184,7 +186,9 @@ const char* colltopo_last_error(void) { return last_error.c_str(); }
 const colltopo_counter* colltopo_counters(void) {
   return guard<const colltopo_counter*>(nullptr, [] { return colltopo::counter_table().data(); });
 }
-unsigned long long colltopo_counter_value(size_t index) { return colltopo::counter_value(index); }
+unsigned long long colltopo_counter_value(size_t index) {
+  return guard(0ULL, [&] { return colltopo::counter_value(index); });
+}
 
 size_t colltopo_comm_memory(const colltopo_comm* comm) { return sizeof(*comm) + comm->comm.memory_bytes(); }
 

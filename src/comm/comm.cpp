@@ -112,7 +112,7 @@ int Comm::run_other(Collective collective, const colltopo_call& call) {
 void Comm::follow_mean(Collective collective, const colltopo_call& call) {
   if (!guard_.follows(collective, counted_bytes(collective, call, ranks_))) return;
   const Alone alone(*this);
-  guard_.look_at_mean(collective);
+  together([&] { guard_.look_at_mean(collective); });
 }
 
 Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
@@ -124,7 +124,7 @@ Comm::Known Comm::make_known(Collective collective, const colltopo_call& call) {
   known.in_trial = guard_.has_call();
   if (decision != nullptr && aggregates(collective, *decision)) {
     known.aggregated = decision;
-    if (collective == Collective::neighborhood) find_pairs();
+    if (collective == Collective::neighborhood) together([&] { find_pairs(); });
     return known;
   }
   if (decision != nullptr) known.ready = ready(collective, call, *decision, Form::blocking);
@@ -162,43 +162,42 @@ int Comm::leave(Leaving how) {
   if (how == Leaving::at_once && !(turns_.empty() && settled_)) return COLLTOPO_UNKNOWN;
   std::optional<Alone> alone;
   if (how == Leaving::blocks) alone.emplace(*this);
-  if (!settled_) {
+  together([&] {
+    if (settled_) return;
     settle(true);
     if (how == Leaving::blocks) watch_.counts(1);  // as on ranks that decline the call
-  }
+  });
   leaves_first_ = false;
   return selector_.declines_all() ? COLLTOPO_DECLINED : COLLTOPO_SUCCESS;
 }
 
 // Called while ranks settle, too: for where they are.
 int Comm::least(long long& value) {
-  if (!settled_) settle(false);
-  if (selector_.declines_all() || std::exchange(leaves_first_, false)) return COLLTOPO_DECLINED;
-  return agreement_.least(&value);
+  return together([&]() -> int {
+    if (!settled_) settle(false);
+    if (selector_.declines_all() || std::exchange(leaves_first_, false)) return COLLTOPO_DECLINED;
+    return agreement_.least(&value);
+  });
 }
 
 int Comm::gather(int* values) {
-  if (!settled_) settle(false);
-  if (selector_.declines_all() || std::exchange(leaves_first_, false)) return COLLTOPO_DECLINED;
-  return agreement_.gather({values, static_cast<std::size_t>(ranks_)});
+  return together([&]() -> int {
+    if (!settled_) settle(false);
+    if (selector_.declines_all() || std::exchange(leaves_first_, false)) return COLLTOPO_DECLINED;
+    return agreement_.gather({values, static_cast<std::size_t>(ranks_)});
+  });
 }
 
-// Until all ranks have agreed nothing is served, whatever is thrown meanwhile.
 void Comm::settle(bool leaves) {
   settled_ = true;
   const bool on_disk = !settings_.topology.empty() || !settings_.schedules.empty() || !settings_.rules.empty();
   std::string fault;
-  try {
-    std::string stamp = on_disk && rank_ == 0 ? selector_.stamp() : "";
-    if (selector_.settle(callbacks_, &fault, &leaves)) {
-      leaves_first_ = leaves;
-      const bool may_lose_lanes = settings_.own_lanes && settings_.lanes.lanes() > 1 && settings_.lane_patience_s > 0;
-      if ((on_disk || may_lose_lanes) && settings_.watch_s > 0) watch_.begin(settings_.watch_s, std::move(stamp));
-      return;
-    }
-  } catch (...) {
-    selector_.decline_all();
-    throw;
+  std::string stamp = on_disk && rank_ == 0 ? selector_.stamp() : "";
+  if (selector_.settle(callbacks_, &fault, &leaves)) {
+    leaves_first_ = leaves;
+    const bool may_lose_lanes = settings_.own_lanes && settings_.lanes.lanes() > 1 && settings_.lane_patience_s > 0;
+    if ((on_disk || may_lose_lanes) && settings_.watch_s > 0) watch_.begin(settings_.watch_s, std::move(stamp));
+    return;
   }
   selector_.decline_all();
   if (!fault.empty()) voice_.say(0, fmt::format("{}; using {}", fault, voice_.previous()));
@@ -223,6 +222,10 @@ Request Comm::request_of(Collective collective, const colltopo_call& call, Form 
 }
 
 const Decision* Comm::decide(Collective collective, const colltopo_call& call, Form form) {
+  return together([&] { return decide_together(collective, call, form); });
+}
+
+const Decision* Comm::decide_together(Collective collective, const colltopo_call& call, Form form) {
   if (!settled_) settle(false);
   if (leaves_first_) {
     if (form == Form::blocking) guard_.leave_once(collective);

@@ -11,6 +11,7 @@
 
 #include "colltopo/arena.h"
 #include "colltopo/colltopo.h"
+#include "colltopo/error.h"
 #include "colltopo/execution.h"
 #include "comm/aggregated_calls.h"
 #include "comm/comm_lanes.h"
@@ -108,10 +109,23 @@ class Comm {
   void begin_turns() noexcept;
   void end_turns() noexcept;
   bool await_turns();
+  /// What ranks do together. Where it throws the others wait for this rank, which from then on serves nothing that has
+  /// to be decided, nor leaves it to the previous implementation: the others would take that for the call that failed.
+  template <typename Body>
+  auto together(const Body& body) {
+    if (failed_together_) throw Error("the ranks have not agreed on an earlier call of this communicator");
+    try {
+      return body();
+    } catch (...) {
+      failed_together_ = true;
+      throw;
+    }
+  }
   void settle(bool leaves);
   Request request_of(Collective collective, const colltopo_call& call, Form form) const;
   /// The decision if the call is to be served.
   const Decision* decide(Collective collective, const colltopo_call& call, Form form);
+  const Decision* decide_together(Collective collective, const colltopo_call& call, Form form);
   bool copies_too_much(Collective collective, const colltopo_call& call, const Decision& decision) const;
   Served& served(Collective collective, const colltopo_call& call, const Decision& decision, Form form);
   void join_buffers(const Served& plan, const colltopo_call& call, Ready& ready) const;
@@ -120,6 +134,7 @@ class Comm {
   /// Collective, alone or in a turn. True: what decides was read anew.
   bool look_again();
   bool look_alone();
+  bool look_together();
   bool replace();
   int decline(Collective collective, const colltopo_call& call);
   bool settle_anew(Settings& settings, Selector& selector, std::string* fault);
@@ -156,7 +171,7 @@ class Comm {
   Decision planned(Collective collective, const colltopo_call& call, const Decision& decision);
   void count(Collective collective, Ready& ready, const colltopo_call& call, Form form) const;
   void say_call(Collective collective, const colltopo_call& call, const Ready& ready) const;
-  void say_operation(const Operation& operation, const colltopo_call& call) const;
+  void say_operation(const Operation& operation, const colltopo_call& call) const noexcept;
   void say_empty_chunks(Served& served, const colltopo_call& call) const;
 
   Rank rank_, ranks_;
@@ -184,6 +199,7 @@ class Comm {
   Watch watch_;
   bool said_unusable_ = false;  // what changed
   bool settled_ = false;
+  bool failed_together_ = false;
   bool leaves_first_ = false;      // the call in which the ranks have settled
   bool replaced_in_turn_ = false;  // and the caller is to be told
   RecentCalls recent_;

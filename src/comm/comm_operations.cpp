@@ -66,7 +66,7 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
     const bool by_rounds = decision != nullptr && aggregates(collective, *decision);
     if (by_rounds && collective == Collective::neighborhood && !knows_pairs_) {
       if (!may_communicate) return COLLTOPO_UNKNOWN;
-      find_pairs();
+      together([&] { find_pairs(); });
     }
     if (by_rounds)
       plan = ready_by_rounds(collective, call, *decision);
@@ -90,9 +90,11 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   return COLLTOPO_SUCCESS;
 }
 
-void Comm::say_operation(const Operation& operation, const colltopo_call& call) const {
+// A line for which there is no memory is not said.
+void Comm::say_operation(const Operation& operation, const colltopo_call& call) const noexcept try {
   if (operation.ready().aggregated != nullptr) return;  // what it sends is known when it is over
   say_call(operation.ready().bound->plan().program().shape().collective, call, operation.ready());
+} catch (const std::bad_alloc&) {
 }
 
 void Comm::take_back(std::unique_ptr<Operation> operation) noexcept {

@@ -112,7 +112,8 @@ bool Comm::on_lanes(Collective collective, const colltopo_call& call, const Deci
   }
   const double patience_s = form == Form::operation ? k_most_away_s : settings_.connect_timeout_s;
   CommLanes::Remark remark;
-  const bool by_lanes = lanes_.serve(settings_, plan, program, selector_.node_of(), patience_s, &remark);
+  const bool by_lanes =
+      together([&] { return lanes_.serve(settings_, plan, program, selector_.node_of(), patience_s, &remark); });
   if (!remark.line.empty()) voice_.say(remark.level, remark.line);
   return by_lanes;
 }

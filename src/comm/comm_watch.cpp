@@ -52,6 +52,10 @@ bool Comm::look_alone() {
 
 // Only rank 0 asks the file system; it tells in the agreement that is due anyway, as all do of lanes.
 bool Comm::look_again() {
+  return together([&] { return look_together(); });
+}
+
+bool Comm::look_together() {
   const bool changed = rank_ == 0 && watch_.is_due() && watch_.saw(selector_.stamp());
   Findings findings;
   const std::size_t ticks = findings.smallest(watch_.proposal());

@@ -54,12 +54,12 @@ bool Operation::progress_on_lanes() noexcept {
 
 bool Operation::begin_rounds(const colltopo_call& call, int tag) noexcept {
   rounds_->serve_tag(tag);
-  not_begun_ = 0;
+  not_begun_ = nullptr;
   is_counted_ = false;
   try {
     rounds_->start(*ready_->aggregated, memory_.data(), call);
   } catch (const std::exception&) {
-    not_begun_ = callbacks_.transport_error;
+    not_begun_ = std::current_exception();
     return true;
   }
   return progress_rounds();
@@ -67,7 +67,7 @@ bool Operation::begin_rounds(const colltopo_call& call, int tag) noexcept {
 
 // What a run has sent is known after it. One that is over may be looked at again.
 bool Operation::progress_rounds() noexcept {
-  if (not_begun_ != 0) return true;
+  if (not_begun_ != nullptr) return true;
   if (!rounds_->progress()) return false;
   if (std::exchange(is_counted_, true)) return true;
   auto per_run = rounds_->counted(comm_.node_of());
@@ -77,7 +77,10 @@ bool Operation::progress_rounds() noexcept {
   return true;
 }
 
-int Operation::rounds_status() const noexcept { return not_begun_ != 0 ? not_begun_ : rounds_->status(); }
+int Operation::rounds_status() const {
+  if (not_begun_ != nullptr) std::rethrow_exception(not_begun_);
+  return rounds_->status();
+}
 
 void Operation::end() noexcept {
   if (ready_ != nullptr && gave_up()) Arena::keep_for_ever(std::move(memory_));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -86,7 +87,8 @@ class Operation {
   }
   /// As of an execution by the lent messages; of others there is no one message that could be looked at.
   Transport::Request awaited() const noexcept { return is_plain_ ? execution_.awaited() : nullptr; }
-  int status() const noexcept { return ready_->aggregated == nullptr ? execution_.status() : rounds_status(); }
+  /// Throws what kept it from beginning.
+  int status() const { return ready_->aggregated == nullptr ? execution_.status() : rounds_status(); }
   bool gave_up() const noexcept { return ready_->aggregated == nullptr ? execution_.gave_up() : rounds_->gave_up(); }
   const Ready& ready() const noexcept { return *ready_; }
   /// Lets go of the plan, and of memory in which messages may still arrive.
@@ -100,7 +102,7 @@ class Operation {
   bool progress_on_lanes() noexcept;
   bool begin_rounds(const colltopo_call& call, int tag) noexcept;
   bool progress_rounds() noexcept;
-  int rounds_status() const noexcept;
+  int rounds_status() const;
 
   Comm& comm_;
   CallbackTransport transport_;
@@ -113,7 +115,7 @@ class Operation {
   bool is_on_its_way_ = false;           // by lanes
   bool again_ = false;
   std::unique_ptr<AggregatedRun> rounds_;  // of calls that pass blocks on
-  int not_begun_ = 0;                      // why not
+  std::exception_ptr not_begun_;           // why not
   bool is_counted_ = false;
 };
 

@@ -51,9 +51,10 @@ std::shared_ptr<SharedPlan> PlanCache::plan(const PlanKey& key, const Make& make
     return found->second.plan;
   }
   std::shared_ptr<SharedPlan> made = make();
-  const auto entry = entries_.emplace(key, Entry{made, {}}).first;
-  uses_.push_front(&entry->first);
-  entry->second.use = uses_.begin();
+  std::list<const PlanKey*> use(1);  // where memory ends, there is no entry without its place
+  const auto entry = entries_.emplace(key, Entry{made, use.begin()}).first;
+  use.front() = &entry->first;
+  uses_.splice(uses_.begin(), use);
   new_ops_ += made->program().size();
   make_room();
   return made;

@@ -96,6 +96,87 @@ def full_disk():
         assert done.returncode == 0 and len(read("out.svg")) > SMALL, (arguments, done, len(read("out.svg")))
 
 
+class Disk:
+    """A file system of this process's own, at `disk`, of `pages` beside what is there already."""
+
+    def __init__(self):
+        os.mkdir("disk")
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=755", "none", "disk"], check=True)
+
+    def leave(self, room):
+        """Bytes that are free: all the others have a file."""
+        with open("disk/ballast", "wb", buffering=0) as ballast:
+            try:
+                while True:
+                    ballast.write(bytes(4096))
+            except OSError:
+                pass
+            ballast.truncate(os.fstat(ballast.fileno()).st_size - room)
+        found = os.statvfs("disk")
+        assert found.f_bavail * found.f_bsize == room, found
+
+    def files(self):
+        """Contents by name, but for the ballast."""
+        return {path: read(path) for folder, _, names in os.walk("disk") for path in (os.path.join(folder, name) for name in names)
+                if not path.endswith("/ballast")}
+
+
+def no_room():
+    """A disk that is full, and one with room for a part: the old files are whole, a line says why, and no draft is left."""
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
+        print("SKIP: no right to mount here")
+        sys.exit(77)
+    sys.exit(subprocess.run(["unshare", "--mount", sys.executable, os.path.realpath(__file__), COLLTOPO, "on_own_disk"]).returncode)
+
+
+def on_own_disk():
+    disk = Disk()
+    try:
+        fill(disk)
+    finally:
+        subprocess.run(["umount", "disk"], check=True)
+
+
+def fill(disk):
+    wholes, tried = {}, 0
+    for arguments in outputs():
+        assert run(*[word.replace("OUT", "whole.svg") for word in arguments]).returncode == 0
+        wholes[tuple(arguments)] = read("whole.svg")
+    for room in (0, 4096, 8192):
+        for arguments in outputs():
+            with open("disk/out.svg", "w") as out:
+                out.write(OLD)
+            disk.leave(room)
+            words = [word.replace("OUT", "disk/out.svg") for word in arguments]
+            done = run(*words)
+            tried += 1
+            if done.returncode == 0:
+                assert len(wholes[tuple(arguments)]) <= room, (words, done)
+                continue
+            assert done.returncode == 2, f"{words}: {done.returncode}: {done.stdout}{done.stderr}"
+            said = [line for line in done.stderr.splitlines() if "disk/out.svg: cannot be written: " in line]
+            assert len(said) == 1 and said[0].endswith("No space left on device; the old file is as it was"), done.stderr
+            assert disk.files() == {"disk/out.svg": OLD.encode()}, (words, list(disk.files()))
+    os.unlink("disk/out.svg")
+    # A folder of files: what an earlier run has left, and none yet.
+    os.unlink("disk/ballast")
+    assert run("prepare", "torus:2x2", "-o", "disk/prepared", "--collectives", "bcast").returncode == 0
+    for folder in ("prepared", "another"):
+        for room in (0, 4096, 16384):
+            disk.leave(room)
+            before = disk.files()
+            done = run("prepare", "torus:3x3", "-o", f"disk/{folder}", "--collectives", "alltoall")
+            tried += 1
+            assert done.returncode == 2 or (room > 0 and done.returncode == 0), (folder, room, done)
+            said = [line for line in done.stderr.splitlines() if "No space left on device" in line]
+            assert len(said) == (1 if done.returncode == 2 else 0), done.stderr
+            found = disk.files()
+            assert not [name for name in found if name.endswith(".draft")], list(found)
+            for name, text in before.items():
+                assert room > 0 or found.get(name) == text, f"{name} has changed"
+    print(f"{tried} outputs on a full disk")
+
+
 def standard_output():
     for arguments in printing():
         for json_too in (False, True):
@@ -222,7 +303,7 @@ def prepare_outside():
         assert os.path.exists("shared/bcast-none.sched")
 
 
-CASES = {case.__name__: case for case in (full_disk, standard_output, killed, two_writers, in_place, prepare_outside)}
+CASES = {case.__name__: case for case in (full_disk, no_room, on_own_disk, standard_output, killed, two_writers, in_place, prepare_outside)}
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as scratch:

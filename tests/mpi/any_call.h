@@ -111,7 +111,9 @@ class AnyCall {
   struct Form {
     Any call = Any::alltoall;
     bool is_persistent = false, in_place = false;
-    bool has_gaps = false;  // derived datatypes; reductions have operations of the program's own in any case
+    bool has_gaps = false;      // derived datatypes
+    bool own_operation = true;  // reductions; with gaps in any case
+    bool blocks = false;
   };
 
   AnyCall(MPI_Comm comm, const Form& form, Neighbors neighbors, std::string settings)
@@ -154,11 +156,13 @@ class AnyCall {
 
   /// Everything that the call was given but buffers is gone when this returns, the communicator too if so wanted.
   void begin(bool frees_communicator) {
-    Borrowed types(stride_);
+    Borrowed types(stride_, form_.own_operation || stride_ > 1);
     const MPI_Comm comm = comm_;
     make(types, frees_communicator ? &comm_ : nullptr, comm);
   }
   MPI_Request* request() { return &request_; }
+  /// What the call returned when it began.
+  int code() const { return code_; }
   bool is_there() const { return received_ == wanted_ || keeps_own(); }
   void check() const {
     if (keeps_own()) return;
@@ -175,25 +179,25 @@ class AnyCall {
 
   /// A datatype and an operation that go at the end.
   struct Borrowed {
-    explicit Borrowed(int stride) {
+    Borrowed(int stride, bool own_operation) {
       if (stride > 1) {
         MPI_Type_create_resized(MPI_INT, 0, stride * static_cast<MPI_Aint>(sizeof(int)), &type);
         MPI_Type_commit(&type);
       }
-      MPI_Op_create(stride > 1 ? &add<2> : &add<1>, 1, &sum);
+      if (own_operation) MPI_Op_create(stride > 1 ? &add<2> : &add<1>, 1, &sum);
     }
     Borrowed(const Borrowed&) = delete;
     Borrowed& operator=(const Borrowed&) = delete;
     ~Borrowed() {
       if (type != MPI_INT) MPI_Type_free(&type);
-      MPI_Op_free(&sum);
+      if (sum != MPI_SUM) MPI_Op_free(&sum);
     }
     template <int stride>
     static void add(void* in, void* inout, int* count, MPI_Datatype*) {
       for (int i = 0; i < *count; ++i) static_cast<int*>(inout)[i * stride] += static_cast<int*>(in)[i * stride];
     }
     MPI_Datatype type = MPI_INT;
-    MPI_Op sum = MPI_OP_NULL;
+    MPI_Op sum = MPI_SUM;
   };
 
   bool keeps_own() const { return in_place_ && is_from_root(); }  // and has no output
@@ -296,6 +300,7 @@ class AnyCall {
   std::vector<int> all_, output_;  // every rank; from whom each block of the output comes
   std::vector<int> input_at_, output_at_, input_, received_, wanted_;
   MPI_Request request_ = MPI_REQUEST_NULL;
+  int code_ = MPI_SUCCESS;
 };
 
 inline void AnyCall::make(const Borrowed& types, MPI_Comm* freed, MPI_Comm comm) {
@@ -316,8 +321,10 @@ inline void AnyCall::make(const Borrowed& types, MPI_Comm* freed, MPI_Comm comm)
   void* const out = received_.data();
   void* const own_out = in_place_ ? MPI_IN_PLACE : received_.data();
   const int own = elements(rank_, 0), n = 3;
-#define MPI_TEST_MAKE(I, Init, ...) \
-  form_.is_persistent ? MPI_TEST_INIT(Init)(__VA_ARGS__, comm, none, r) : MPI_##I(__VA_ARGS__, comm, r)
+#define MPI_TEST_MAKE(I, Name, ...)                                               \
+  code_ = form_.blocks          ? MPI_##Name(__VA_ARGS__, comm)                   \
+          : form_.is_persistent ? MPI_TEST_INIT(Name)(__VA_ARGS__, comm, none, r) \
+                                : MPI_##I(__VA_ARGS__, comm, r)
   switch (form_.call) {
     case Any::alltoall:
       MPI_TEST_MAKE(Ialltoall, Alltoall, in, n, t, out, n, t);
