@@ -2,11 +2,10 @@
 // end.
 #pragma once
 
-#include "mpi_test.h"
-// After mpi.h.
-#include <mpi-ext.h>
-
 #include <algorithm>
+
+#include "form.h"
+#include "mpi_test.h"
 
 namespace mpi_test {
 
@@ -41,13 +40,6 @@ inline MPI_Comm served_by_force(MPI_Comm comm) {
                               "bcast_algorithm", "binomial", "reduce_algorithm", "binomial", "reduce_scatter_algorithm",
                               "ring", "gather_algorithm", "binomial", "scatter_algorithm", "binomial"});
 }
-
-/// Open MPI 4.1 has the persistent collectives as an extension, later ones as MPI's own.
-#if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define MPI_TEST_INIT(name) MPIX_##name##_init
-#else
-#define MPI_TEST_INIT(name) MPI_##name##_init
-#endif
 
 class One {
  public:
@@ -87,75 +79,8 @@ class One {
     return !is_rooted(kind_) || kind_ == Kind::bcast || kind_ == Kind::scatter || rank_ == root_;
   }
 
-  void start() {
-    const void* const in = in_place_ ? MPI_IN_PLACE : input_.data();
-    int* const out = output_.data();
-    MPI_Request* const r = &request_;
-    switch (kind_) {
-      case Kind::alltoall:
-        MPI_Ialltoall(in, count_, MPI_INT, out, count_, MPI_INT, comm_, r);
-        break;
-      case Kind::allgather:
-        MPI_Iallgather(in, count_, MPI_INT, out, count_, MPI_INT, comm_, r);
-        break;
-      case Kind::allreduce:
-        MPI_Iallreduce(in, out, count_, MPI_INT, MPI_SUM, comm_, r);
-        break;
-      case Kind::bcast:
-        MPI_Ibcast(out, count_, MPI_INT, root_, comm_, r);
-        break;
-      case Kind::reduce:
-        MPI_Ireduce(in, out, count_, MPI_INT, MPI_SUM, root_, comm_, r);
-        break;
-      case Kind::reduce_scatter:
-        MPI_Ireduce_scatter(in, out, counts_.data(), MPI_INT, MPI_SUM, comm_, r);
-        break;
-      case Kind::reduce_scatter_block:
-        MPI_Ireduce_scatter_block(in, out, count_, MPI_INT, MPI_SUM, comm_, r);
-        break;
-      case Kind::gather:
-        MPI_Igather(in, count_, MPI_INT, out, count_, MPI_INT, root_, comm_, r);
-        break;
-      case Kind::scatter:
-        MPI_Iscatter(input_.data(), count_, MPI_INT, in_place_ ? MPI_IN_PLACE : out, count_, MPI_INT, root_, comm_, r);
-    }
-  }
-
-  void init() {
-    const void* const in = in_place_ ? MPI_IN_PLACE : input_.data();
-    int* const out = output_.data();
-    MPI_Request* const r = &request_;
-    const MPI_Info none = MPI_INFO_NULL;
-    switch (kind_) {
-      case Kind::alltoall:
-        MPI_TEST_INIT(Alltoall)(in, count_, MPI_INT, out, count_, MPI_INT, comm_, none, r);
-        break;
-      case Kind::allgather:
-        MPI_TEST_INIT(Allgather)(in, count_, MPI_INT, out, count_, MPI_INT, comm_, none, r);
-        break;
-      case Kind::allreduce:
-        MPI_TEST_INIT(Allreduce)(in, out, count_, MPI_INT, MPI_SUM, comm_, none, r);
-        break;
-      case Kind::bcast:
-        MPI_TEST_INIT(Bcast)(out, count_, MPI_INT, root_, comm_, none, r);
-        break;
-      case Kind::reduce:
-        MPI_TEST_INIT(Reduce)(in, out, count_, MPI_INT, MPI_SUM, root_, comm_, none, r);
-        break;
-      case Kind::reduce_scatter:
-        MPI_TEST_INIT(Reduce_scatter)(in, out, counts_.data(), MPI_INT, MPI_SUM, comm_, none, r);
-        break;
-      case Kind::reduce_scatter_block:
-        MPI_TEST_INIT(Reduce_scatter_block)(in, out, count_, MPI_INT, MPI_SUM, comm_, none, r);
-        break;
-      case Kind::gather:
-        MPI_TEST_INIT(Gather)(in, count_, MPI_INT, out, count_, MPI_INT, root_, comm_, none, r);
-        break;
-      case Kind::scatter:
-        MPI_TEST_INIT(Scatter)
-        (input_.data(), count_, MPI_INT, in_place_ ? MPI_IN_PLACE : out, count_, MPI_INT, root_, comm_, none, r);
-    }
-  }
+  void start() { make(false); }
+  void init() { make(true); }
 
   /// Whether everything has arrived.
   bool is_there() const {
@@ -179,6 +104,45 @@ class One {
   }
 
  private:
+  void make(bool is_persistent) {
+    const void* const in = in_place_ ? MPI_IN_PLACE : input_.data();
+    int* const out = output_.data();
+    MPI_Request* const r = &request_;
+    const MPI_Info none = MPI_INFO_NULL;
+#define MPI_TEST_MAKE(I, Init, ...) \
+  is_persistent ? MPI_TEST_INIT(Init)(__VA_ARGS__, comm_, none, r) : MPI_##I(__VA_ARGS__, comm_, r)
+    switch (kind_) {
+      case Kind::alltoall:
+        MPI_TEST_MAKE(Ialltoall, Alltoall, in, count_, MPI_INT, out, count_, MPI_INT);
+        break;
+      case Kind::allgather:
+        MPI_TEST_MAKE(Iallgather, Allgather, in, count_, MPI_INT, out, count_, MPI_INT);
+        break;
+      case Kind::allreduce:
+        MPI_TEST_MAKE(Iallreduce, Allreduce, in, out, count_, MPI_INT, MPI_SUM);
+        break;
+      case Kind::bcast:
+        MPI_TEST_MAKE(Ibcast, Bcast, out, count_, MPI_INT, root_);
+        break;
+      case Kind::reduce:
+        MPI_TEST_MAKE(Ireduce, Reduce, in, out, count_, MPI_INT, MPI_SUM, root_);
+        break;
+      case Kind::reduce_scatter:
+        MPI_TEST_MAKE(Ireduce_scatter, Reduce_scatter, in, out, counts_.data(), MPI_INT, MPI_SUM);
+        break;
+      case Kind::reduce_scatter_block:
+        MPI_TEST_MAKE(Ireduce_scatter_block, Reduce_scatter_block, in, out, count_, MPI_INT, MPI_SUM);
+        break;
+      case Kind::gather:
+        MPI_TEST_MAKE(Igather, Gather, in, count_, MPI_INT, out, count_, MPI_INT, root_);
+        break;
+      case Kind::scatter:
+        MPI_TEST_MAKE(Iscatter, Scatter, input_.data(), count_, MPI_INT, in_place_ ? MPI_IN_PLACE : out, count_,
+                      MPI_INT, root_);
+    }
+#undef MPI_TEST_MAKE
+  }
+
   std::size_t own() const { return static_cast<std::size_t>(rank_) * static_cast<std::size_t>(count_); }
   int given(int from, std::size_t i) const { return value(from, 0, i) + 7919 * (salt_ % 1000) + static_cast<int>(i); }
   int expected(std::size_t i) const {

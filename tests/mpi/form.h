@@ -9,9 +9,9 @@
 
 // Open MPI 4.1 has the persistent collectives as an extension, later ones as MPI's own.
 #if defined(OMPI_HAVE_MPI_EXT_PCOLLREQ) && OMPI_HAVE_MPI_EXT_PCOLLREQ
-#define INIT(Name, ...) MPIX_##Name##_init(__VA_ARGS__)
+#define MPI_TEST_INIT(name) MPIX_##name##_init
 #else
-#define INIT(Name, ...) MPI_##Name##_init(__VA_ARGS__)
+#define MPI_TEST_INIT(name) MPI_##name##_init
 #endif
 
 namespace mpi_test {
@@ -43,4 +43,5 @@ void in_form(const std::string& form, const Blocking& blocking, const Nonblockin
   mpi_test::in_form(                                                          \
       form, [&] { MPI_##Name(__VA_ARGS__, comm); },                           \
       [&](MPI_Request* request) { MPI_##Iname(__VA_ARGS__, comm, request); }, \
-      [&](MPI_Request* request) { INIT(Name, __VA_ARGS__, comm, MPI_INFO_NULL, request); })
+      [&](MPI_Request* request) { MPI_TEST_INIT(Name)                         \
+                                  (__VA_ARGS__, comm, MPI_INFO_NULL, request); })
