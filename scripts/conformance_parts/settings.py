@@ -24,7 +24,7 @@ ROWS = {
 # What is known to fail today, whoever serves; docs/testing.md says why. Empty is right.
 WAITS = ["early-free:barrier", "early-free:scan", "early-free:exscan", "edgeless-zero"]
 # In calls that the shim passes through, or has no part in.
-WAITS_OF_SHIM = [*(f"empty-types:{form}" for form in ("nonblocking", "persistent")),
+WAITS_OF_SHIM = [*(f"{what}:{form}" for what in ("empty-types", "shifted-reductions") for form in ("nonblocking", "persistent")),
                  *(f"in-place:{call}:{form}" for call in ("alltoallv", "alltoallw") for form in ("nonblocking", "persistent"))]
 
 

@@ -108,8 +108,7 @@ void Call::place_blocks(Arguments& side, const std::vector<Flow>& flows, KindRow
   const Basic& basic = basics()[static_cast<std::size_t>(operation_.basic)];
   const bool mixed = !limits_.leaves("mixed-types") && !limits_.leaves(std::string("mixed-") + row_.name);
   const bool nothing = std::all_of(flows.begin(), flows.end(), [](const Flow& flow) { return flow.units == 0; });
-  const bool may_be_empty = mixed && !limits_.leaves("empty-types") &&
-                            !limits_.leaves(std::string("empty-types:") + name_of(operation_.form));
+  const bool may_be_empty = mixed && !limits_.leaves("empty-types", operation_.form);
   const bool empty = nothing && may_be_empty && several && dice.one_in(2);
   const int per_element = mixed ? divisor_of(dice, operation_.unit) : 1;
   const auto count_of = [&](const Flow& flow, int divisor) {

@@ -129,7 +129,8 @@ void Call::make_reduction() {
     return derived ? any_layout(dice, *reducer.basic, operation_.unit, total) : plain_layout(*reducer.basic);
   };
   LayoutOwner layout = draw();
-  while (limits_.leaves("shifted-reductions") && (layout->least() != 0 || layout->extent < layout->most()))
+  while (limits_.leaves("shifted-reductions", operation_.form) &&
+         (layout->least() != 0 || layout->extent < layout->most()))
     layout = draw();
   if (layout->owned) name_layout(*layout);
   const auto basics_each = layout->places.size();

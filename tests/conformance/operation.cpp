@@ -115,6 +115,10 @@ bool Limits::leaves(const std::string& name) const {
   return std::find(leave.begin(), leave.end(), name) != leave.end();
 }
 
+bool Limits::leaves(const std::string& name, Form form) const {
+  return leaves(name) || leaves(name + ":" + name_of(form));
+}
+
 Operation operation_of(std::uint64_t seed, int number, int ranks, const Limits& limits) {
   Operation operation;
   operation.key = hash_of(seed, static_cast<std::uint64_t>(number), 3);
@@ -129,7 +133,7 @@ Operation operation_of(std::uint64_t seed, int number, int ranks, const Limits& 
   operation.lag = operation.form == Form::blocking ? 0 : dice.below(limits.under_way);
   operation.rounds = operation.form == Form::persistent ? dice.between(1, 3) : 1;
   operation.in_place = dice.one_in(4) && row.in_place && !limits.leaves("in-place") &&
-                       !limits.leaves(std::string("in-place:") + row.name + ":" + name_of(operation.form));
+                       !limits.leaves(std::string("in-place:") + row.name, operation.form);
   operation.early_free = dice.one_in(3) && operation.form != Form::blocking && !limits.leaves("early-free") &&
                          !limits.leaves(std::string("early-free:") + row.name);
   static const std::vector<int> k_units = {1, 1, 2, 3, 4, 6, 12};

@@ -58,6 +58,8 @@ struct Limits {
   std::vector<std::string>
       leave;  // names of kinds and forms, and: empty-types, early-free, mixed-types, in-place, bottom, ...
   bool leaves(const std::string& name) const;
+  /// Left out in all forms, or in this one (NAME:FORM).
+  bool leaves(const std::string& name, Form form) const;
 };
 
 struct Operation {

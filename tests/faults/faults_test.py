@@ -239,16 +239,27 @@ def stacked():
     combinations += [["--mca", "coll", "topo,basic,libnbc,self"], ["--mca", "coll", "^tuned"],
                      ["--mca", "coll_tuned_use_dynamic_rules", "1", "--mca", "coll_tuned_allreduce_algorithm", "4"],
                      ["--mca", "coll_han_priority", "65", "--mca", "coll_adapt_priority", "62"]]
+    # What Open MPI gets wrong where coll/topo leaves a communicator to a component above it.
+    defects = ["empty-types", "early-free", "shifted-reductions", "mixed-types",
+               *(f"in-place:{call}:{form}" for call in ("alltoallv", "alltoallw") for form in ("nonblocking", "persistent"))]
     for nodes, ranks in ((1, 3), (2, 4)):
         for options in combinations:
-            words = conformance("--seed", 11, "--operations", 40)
-            outcome = job(nodes, ranks, options, words)
-            if outcome[0] != 0 and ",".join(options).find("topo") < 0:
-                alone = [*options, "--mca", "coll", "^topo,tuned" if "^tuned" in options else "^topo"]
-                if job(nodes, ranks, [word for word in alone if word != "^tuned" or "coll" not in options], words)[0] != 0:
-                    print(f"{' '.join(options)} on {nodes} nodes: wrong without coll/topo, too")
-                    continue
-            right(f"{' '.join(options)} on {nodes} nodes", outcome)
+            if "topo,basic,libnbc,self" in options:
+                alone = ["--mca", "coll", "basic,libnbc,self"]
+            elif "^tuned" in options:
+                alone = ["--mca", "coll", "^topo,tuned"]
+            else:
+                alone = [*options, "--mca", "coll", "^topo"]
+            what = f"{' '.join(options)} on {nodes} nodes"
+            for leave in ([], defects):
+                words = conformance("--seed", 11, "--operations", 40, "--patience", 25, leave=leave)
+                outcome = job(nodes, ranks, options, words)
+                if outcome[0] == 0 or job(nodes, ranks, alone, words)[0] == 0:
+                    break
+                print(f"{what}: wrong without coll/topo, too{', though defects are left out' if leave else ''}", flush=True)
+                outcome = None
+            if outcome is not None:
+                right(what, outcome)
 
 
 if not program.exists():

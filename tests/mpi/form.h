@@ -43,5 +43,7 @@ void in_form(const std::string& form, const Blocking& blocking, const Nonblockin
   mpi_test::in_form(                                                          \
       form, [&] { MPI_##Name(__VA_ARGS__, comm); },                           \
       [&](MPI_Request* request) { MPI_##Iname(__VA_ARGS__, comm, request); }, \
-      [&](MPI_Request* request) { MPI_TEST_INIT(Name)                         \
-                                  (__VA_ARGS__, comm, MPI_INFO_NULL, request); })
+      [&](MPI_Request* request) {                                             \
+        MPI_TEST_INIT(Name)                                                   \
+        (__VA_ARGS__, comm, MPI_INFO_NULL, request);                          \
+      })
