@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """command_test.py COLLTOPO: a command that has too little memory ends by itself, with one line and status 2.
 
-Each is run in address spaces from what the program alone needs up to what the command does.
+Each is run in address spaces from what the program needs to begin up to what the command does.
 """
 import os
 import re
@@ -94,21 +94,18 @@ with tempfile.TemporaryDirectory(prefix="m") as scratch:
         file.writelines(",".join("0" if s == t else "1" for t in range(16)) + "\n" for s in range(16))
     made = run(["generate", "mcf", "torus:4x4", "-o", "in.sched"])
     assert made.returncode == 0, made.stderr
-    BEST, tried = {}, 0
+    BEST, tried = {("--version",): 0}, 0
     for command in COMMANDS:
         if len(sys.argv) > 2 and not re.match(sys.argv[2], " ".join(command)):
             continue
         BEST[tuple(command)] = run(command).returncode
         assert BEST[tuple(command)] in (0, 1), f"{command}: {run(command).stderr}"
         most = needs(command)
-        least = most
-        while least > 1 << 20 and run(["--version"], least // 2).returncode == 0:
-            least //= 2
-        floor = least // 2
+        floor = min(most, needs(["--version"]))  # below it libraries fail before the program begins
         for i in range(LIMITS):
             look_at(command, floor + (most - floor) * i // LIMITS)
             tried += 1
         print(f"colltopo {' '.join(command)}: needs {most / 2**20:.0f} MiB, tried from {floor / 2**20:.0f} MiB on", flush=True)
-    print(f"{len(BEST)} commands, {tried} limits")
+    print(f"{len(BEST) - 1} commands, {tried} limits")
     os.chdir("/")
 sys.exit(failed)
