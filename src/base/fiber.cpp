@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <new>
 
+#include "base/sanitizers.h"
+
 // Sanitizers want to know which stack they are on.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
 #include <sanitizer/common_interface_defs.h>
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(COLLTOPO_SANITIZES_THREADS)
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -57,30 +59,30 @@ struct Fiber::State {
     state->leave(true);
   }
   void switch_in() {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
     void* own = nullptr;
     __sanitizer_start_switch_fiber(&own, stack.first(), k_stack_bytes);
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(COLLTOPO_SANITIZES_THREADS)
     thread = __tsan_get_current_fiber();
     __tsan_switch_to_fiber(tsan, 0);
 #endif
     swapcontext(&outside, &inside);
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
     __sanitizer_finish_switch_fiber(own, nullptr, nullptr);
 #endif
   }
   void arrived([[maybe_unused]] void* own) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
     __sanitizer_finish_switch_fiber(own, &outside_stack, &outside_bytes);
 #endif
   }
   void leave([[maybe_unused]] bool for_ever) {
     [[maybe_unused]] void* own = nullptr;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
     __sanitizer_start_switch_fiber(for_ever ? nullptr : &own, outside_stack, outside_bytes);
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(COLLTOPO_SANITIZES_THREADS)
     __tsan_switch_to_fiber(thread, 0);
 #endif
     swapcontext(&inside, &outside);
@@ -91,11 +93,11 @@ struct Fiber::State {
   Stack stack;
   ucontext_t inside{}, outside{};
   bool over = false;
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
   const void* outside_stack = nullptr;
   std::size_t outside_bytes = 0;
 #endif
-#if defined(__SANITIZE_THREAD__)
+#if defined(COLLTOPO_SANITIZES_THREADS)
   void* tsan = __tsan_create_fiber(0);
   void* thread = nullptr;
 #endif
@@ -112,7 +114,7 @@ Fiber::Fiber(std::function<void()> body) : state_(std::make_unique<State>(std::m
 }
 
 Fiber::~Fiber() {
-#if defined(__SANITIZE_THREAD__)
+#if defined(COLLTOPO_SANITIZES_THREADS)
   __tsan_destroy_fiber(state_->tsan);
 #endif
 }

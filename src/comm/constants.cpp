@@ -13,6 +13,7 @@
 
 #include "base/file_lock.h"
 #include "base/json.h"
+#include "base/json_number.h"
 #include "base/lines.h"
 #include "base/numbers.h"
 #include "base/read_file.h"
@@ -93,7 +94,7 @@ ConstantsRecord::Times times_from(const Json& json) {
 ConstantsRecord record_from(const Json& json) {
   ConstantsRecord record;
   json.at("hosts").get_to(record.hosts);
-  json.at("ranks_per_host").get_to(record.ranks_per_host);
+  record.ranks_per_host = whole_number_of<int>(json.at("ranks_per_host"), "ranks_per_host");
   json.at("transport").get_to(record.transport);
   json.at("version").get_to(record.version);
   record.library = json.value("library", "");
@@ -101,7 +102,7 @@ ConstantsRecord record_from(const Json& json) {
   json.at("alone").get_to(record.alone);
   record.seconds = json.value("seconds", 0.0);
   for (const Json& times : json.value("times", Json::array())) record.times.push_back(times_from(times));
-  record.places = json.value("places", 0LL);
+  if (json.contains("places")) record.places = whole_number_of<long long>(json["places"], "places");
   record.by_lanes = json.value("by_lanes", false);
   std::ranges::sort(record.hosts);
   for (const auto& [name, value] : record.constants)

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/json_number.h"
 #include "colltopo/error.h"
 #include "tuning/table.h"
 
@@ -25,8 +26,9 @@ using Sizes = std::map<std::size_t, Best>;
 using Group = std::pair<Collective, Rank>;
 
 void add(std::vector<Measured>& all, const Json& line, const std::string& algorithm, double seconds) {
-  all.push_back({*collective_named(line.at("collective").get<std::string>()), line.at("ranks").get<Rank>(),
-                 line.at("bytes").get<std::size_t>(), algorithm, seconds});
+  all.push_back({*collective_named(line.at("collective").get<std::string>()),
+                 whole_number_of<Rank>(line.at("ranks"), "ranks"),
+                 whole_number_of<std::size_t>(line.at("bytes"), "bytes"), algorithm, seconds});
 }
 
 void add_line(std::vector<Measured>& all, const Json& line, const std::string& native, Dialect dialect) {
@@ -79,6 +81,8 @@ std::vector<Measured> measured_in(const std::string& text, const std::string& na
     } catch (const Json::exception&) {
       throw Error(fmt::format("{}: results[{}] lacks collective, ranks, bytes, or an algorithm with its time",
                               name_for_errors, number));
+    } catch (const Error& error) {
+      throw Error(fmt::format("{}: results[{}]: {}", name_for_errors, number, error.what()));
     }
     ++number;
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include "base/json.h"
+#include "base/json_number.h"
 #include "base/lines.h"
 #include "colltopo/error.h"
 #include "tuning/table.h"
@@ -79,8 +80,13 @@ std::vector<Rule> read_classic(const std::string& text, const std::string& name)
 }
 
 template <typename Number>
-Number number_or_inf(const Json& value) {
-  return value.is_string() ? std::numeric_limits<Number>::max() : value.get<Number>();
+Number number_in(const Json& object, const char* key, const std::string& file) {
+  return whole_number_of<Number>(object.at(key), fmt::format("{}: {}", file, key));
+}
+
+template <typename Number>
+Number number_or_inf(const Json& object, const char* key, const std::string& file) {
+  return object.at(key).is_string() ? std::numeric_limits<Number>::max() : number_in<Number>(object, key, file);
 }
 
 std::vector<Rule> read_rules_in(const Json& json, const std::string& name) {
@@ -91,10 +97,10 @@ std::vector<Rule> read_rules_in(const Json& json, const std::string& name) {
       if (!collective) throw Error(fmt::format("{}: collective {} is unknown", name, in_quotes(key)));
       for (const Json& communicator : list)
         for (const Json& rule : communicator.at("rules"))
-          rules.push_back({*collective, communicator.at("comm_size_min").get<Rank>(),
-                           number_or_inf<Rank>(communicator.at("comm_size_max")),
-                           rule.at("msg_size_min").get<std::size_t>(),
-                           number_or_inf<std::size_t>(rule.at("msg_size_max")), rule.at("alg").get<std::string>()});
+          rules.push_back({*collective, number_in<Rank>(communicator, "comm_size_min", name),
+                           number_or_inf<Rank>(communicator, "comm_size_max", name),
+                           number_in<std::size_t>(rule, "msg_size_min", name),
+                           number_or_inf<std::size_t>(rule, "msg_size_max", name), rule.at("alg").get<std::string>()});
     }
   } catch (const Json::exception& error) {
     throw Error(fmt::format("{}: {}; expected {}", name, error.what(), k_rules));

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/sanitizers.h"
 #include "colltopo/algorithms.h"
 #include "colltopo/demand.h"
 #include "colltopo/error.h"
@@ -90,6 +91,17 @@ std::vector<std::string> text_seeds() {
 std::string repeated(std::string_view text, std::size_t count) {
   std::string all;
   while (count-- > 0) all += text;
+  return all;
+}
+
+/// `count` times the text, with the numbers from 0 in place of its first number.
+std::string counted(std::string_view text, std::size_t count) {
+  constexpr std::string_view k_digits = "0123456789";
+  const std::size_t begin = std::min(text.find_first_of(k_digits), text.size());
+  const std::size_t end = std::min(text.find_first_not_of(k_digits, begin), text.size());
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i)
+    all.append(text.substr(0, begin)).append(std::to_string(i)).append(text.substr(end));
   return all;
 }
 
@@ -316,10 +328,16 @@ std::string mutated(const std::vector<std::string>& seeds, std::mt19937_64& rand
         if (!other.empty()) input.insert(at, other.substr(below(other.size()), below(60)));
         break;
       }
-      case 6: {  // a piece stands many times
+      case 6: {  // a piece stands many times, or a line with another number each time
         const std::size_t times = (std::size_t{1} << below(18)) + below(3);
-        if (count > 0 && input.size() < k_most_bytes)
-          input.insert(at, repeated(input.substr(at, count), std::min(times, (k_most_bytes - input.size()) / count)));
+        const std::size_t room = k_most_bytes - std::min(input.size(), k_most_bytes);
+        if (below(2) == 0) {
+          if (count > 0) input.insert(at, repeated(input.substr(at, count), std::min(times, room / count)));
+          break;
+        }
+        const std::size_t begin = input.rfind('\n', at) + 1, end = std::min(input.find('\n', at), input.size());
+        const std::string line = input.substr(begin, end - begin + 1);
+        input.insert(begin, counted(line, std::min(times, room / (line.size() + 6))));
         break;
       }
       case 7: {  // a piece stands in many brackets
@@ -338,7 +356,7 @@ std::string mutated(const std::vector<std::string>& seeds, std::mt19937_64& rand
 }
 
 // 10 s and 1 GiB for 1 MB of input; sanitizers take some four times as much of both.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
 constexpr int k_most_seconds = 40;
 #else
 constexpr int k_most_seconds = 10;
@@ -382,7 +400,7 @@ bool right(const Target& target, const std::string& input, int iteration, bool& 
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "hard_rss_limit_mb=4096"; }
 #endif
@@ -410,7 +428,7 @@ int main(int count, char** words) {
     seeds.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
   }
   if (seeds.empty()) return std::fputs("no files; expected some to begin with\n", stderr), 2;
-#if !defined(__SANITIZE_ADDRESS__)  // which reserves more than there is; its own limit is below
+#if !defined(COLLTOPO_SANITIZES_ADDRESS)  // which reserves more than there is; its own limit is below
   // A reader that believes a number and asks for that much memory shall fail, not the machine.
   const rlimit memory{k_most_memory, k_most_memory};
   setrlimit(RLIMIT_AS, &memory);

@@ -13,6 +13,7 @@
 #include <functional>
 #include <string>
 
+#include "base/sanitizers.h"
 #include "colltopo/error.h"
 
 namespace colltopo {
@@ -22,7 +23,7 @@ struct Bounds {
   rlim_t bytes = rlim_t{1} << 30;
 };
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(COLLTOPO_SANITIZES_ADDRESS) || defined(COLLTOPO_SANITIZES_THREADS)
 inline constexpr bool k_limits_memory = false;  // the sanitizers' own is more
 #else
 inline constexpr bool k_limits_memory = true;

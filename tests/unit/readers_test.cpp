@@ -161,6 +161,20 @@ TEST(Json, is_refused_where_it_is_too_deep_too_wide_or_says_a_key_twice) {
   EXPECT_LT(fault("[\"" + std::string(60'000, 'x')).size(), 300u);
 }
 
+TEST(Json, has_whole_numbers_that_fit) {
+  const std::string folder = folder_named("readers_test");
+  const std::string path = folder + "/numbers.json";
+  for (const char* const number : {"1e308", "1.5", "4294967296", "18446744073709551615", "[]"}) {
+    std::ofstream(path) << R"({"colltopo_constants": [{"hosts": ["a"], "ranks_per_host": )" << number
+                        << R"(, "transport": "", "version": "", "constants": {}, "alone": {}}]})";
+    EXPECT_THAT(error_from([&] { read_constants(path); }), HasSubstr("must be a whole number from")) << number;
+    const std::string rules =
+        R"({"collectives": {"bcast": [{"comm_size_min": )" + std::string(number) +
+        R"(, "comm_size_max": 4, "rules": [{"msg_size_min": 0, "msg_size_max": 9, "alg": "x"}]}]}})";
+    EXPECT_THAT(error_from([&] { tuning::read_rules(rules, "FILE"); }), HasSubstr("FILE: comm_size_min is")) << number;
+  }
+}
+
 TEST(Json, of_every_reader_may_be_as_deep_as_it_likes) {
   const std::string folder = folder_named("readers_test");
   const std::string path = folder + "/deep.json";
