@@ -22,6 +22,7 @@
 #include "overhead.h"
 #include "probe/counters.h"
 #include "probe/steady_heap.h"
+#include "record.h"
 #include "sizes.h"
 #include "timing.h"
 
@@ -176,6 +177,13 @@ std::vector<Row> run(const Job& job, const Options& options, const Case& what,
     calls[i]();
     rows[i].served = since.now();
     rows[i].messages = messages_of(job, rows[i].served, 1);
+  }
+  if (!options.record.empty()) {
+    std::vector<SeriesRow> series;
+    for (std::size_t i = 0; i < rows.size(); ++i) series.push_back({rows[i].contender->name(), calls[i]});
+    const std::string about = fmt::format("{} of {} bytes on {} ranks, mean of the ranks, us", name_of(what.kind).name,
+                                          what.count * size_of(what.element), job.ranks);
+    record(options.record, about, series, options.record_calls, job.control);
   }
   for (std::size_t i = 0; options.overlap && i < rows.size(); ++i)
     if (rows[i].contender->form() != Form::blocking)

@@ -56,6 +56,13 @@ std::vector<std::string> versus_from(const std::string& text) {
 void check_options(const Options& options, int ranks) {
   if (options.root < 0 || options.root >= ranks)
     throw std::invalid_argument(fmt::format("--root {} is not in 0..{}", options.root, ranks - 1));
+  if (!options.record.empty()) {
+    if (!options.versus || options.collectives.size() != 1 || options.sizes.size() != 1)
+      throw std::invalid_argument("--record needs --versus, one collective and one size: a file is one cell");
+    if (options.algorithms.back() != "native")
+      throw std::invalid_argument(
+          fmt::format("--record needs native as the last algorithm, not {}", options.algorithms.back()));
+  }
   const bool bitwise = options.reduction >= Reduction::band;
   for (const std::size_t bytes : options.sizes) {
     const Element element = element_for(options, bytes);
@@ -139,6 +146,14 @@ Parsed parse(int argc, char** argv, int rank, int ranks) {
       "--demand", options.demand,
       "write the bytes that ranks have for each other in an alltoallv of the first of BYTES to this file, for "
       "colltopo bound alltoallv and generate mcf");
+  CLI::Option* const record = app.add_option(
+      "--record", options.record,
+      "write what calls take to this file, algorithms in turns of 26 calls, for colltopo-replay --series; the last "
+      "algorithm must be native");
+  app.add_option("--record-calls", options.record_calls, "of each algorithm, at least")
+      ->check(CLI::Range(1L, 10000000L))
+      ->needs(record)
+      ->capture_default_str();
   app.add_option("--pace", options.pace, "coll_topo_pace of what coll/topo serves: free or steps");
   app.add_option(
          "--overlap", options.overlap,

@@ -21,7 +21,9 @@ struct Options {
   int root = 0;
   Spread spread = Spread::equal;
   std::string demand;  // file to write what ranks have for each other to; empty: none
-  std::string pace;    // of coll/topo's contenders; empty: as set otherwise
+  std::string record;  // file to write a series of calls to; empty: none
+  long record_calls = 2600;
+  std::string pace;  // of coll/topo's contenders; empty: as set otherwise
   Effort effort;
   long settle = 0;                   // calls before, of those that choose
   std::optional<Computing> overlap;  // nothing: not asked for

@@ -108,6 +108,28 @@ EOF
     grep -q 'auto leaves this call to Open MPI; shown is the fastest here of binomial' "$scratch/out" ||
       fail "it does not say what is shown: $(cat "$scratch/out")"
     ;;
+  record)
+    mpi "$ranks" "$bench" --collective allreduce --bytes 1K --versus ring,recursive-doubling,native --record "$scratch/series.txt" \
+      --record-calls 100 --iterations 20 >"$scratch/out"
+    python3 - "$scratch/series.txt" "$ranks" <<'EOF'
+import sys
+lines = open(sys.argv[1]).read().splitlines()
+assert lines[0] == f"# allreduce of 1024 bytes on {sys.argv[2]} ranks, mean of the ranks, us", lines[0]
+assert lines[1].startswith("# load of the machine"), lines[1]
+rows = [line.split() for line in lines[2:]]
+assert [row[0] for row in rows] == ["ring", "recursive-doubling", "native"], rows
+for row in rows:
+    assert len(row) == 1 + 104, len(row)  # whole turns of 26
+    assert all(float(value) > 0 for value in row[1:]), row
+EOF
+    "$build/bin/colltopo-replay" --policy race --series "$scratch/series.txt" --calls 1000 --jobs 1 --json >"$scratch/out"
+    grep -q '"noise": "series.txt"' "$scratch/out" || fail "not played: $(cat "$scratch/out")"
+    status=0
+    mpi "$ranks" "$bench" --collective allreduce --bytes 1K --versus ring,native --iterations 20 --record-calls 26 \
+      --record "$scratch/none/series.txt" >"$scratch/out" 2>&1 || status=$?
+    [ "$status" -ne 0 ] || fail "a series that cannot be written ends well"
+    grep -q 'none/series.txt' "$scratch/out" || fail "no word of the file: $(cat "$scratch/out")"
+    ;;
   wrong_values_are_found)
     if mpi "$ranks" -x LD_PRELOAD="$corruption" "$bench" --collective alltoall --algorithm native --bytes 1K --check \
       --iterations 5 >"$scratch/out" 2>"$scratch/err"; then
@@ -132,6 +154,8 @@ EOF
     refused '"4X" is not a size' "$bench" --bytes 4X
     refused 'not a multiple of the 8 bytes' "$bench" --bytes 12 --type double
     refused 'names 1 algorithms, not two or more' "$bench" --versus tra
+    refused 'one collective and one size' "$bench" --versus ring,native --bytes 8,1K --collective allreduce --record x
+    refused 'native as the last' "$bench" --versus native,ring --bytes 8 --collective allreduce --record x
     refused 'coll_topo_alltoall_rdx' "$bench" --collective alltoall --algorithm tra:rdx=4
     refused 'x = 5 points do not divide by 2 ranks' "$fft3d" --grid 5x4x4
     refused 'is not 3 numbers' "$fft3d" --grid 4x4
