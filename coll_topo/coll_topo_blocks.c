@@ -39,8 +39,8 @@ static int mca_coll_topo_convert_block(const struct shell_blocks *side, size_t b
         const size_t item = mca_coll_topo_item(&range, i), bytes = blocks->bytes[item];
         const ompi_datatype_t *dtype = mca_coll_topo_dtype_at(blocks, item);
         if (0 != bytes) {
-            rc = mca_coll_topo_convert(dtype, bytes / dtype->super.size,
-                                       (const char *) blocks->buf + blocks->displs[item], packed, packing);
+            rc = mca_coll_topo_convert(dtype, bytes / dtype->super.size, shell_at(blocks->buf, blocks->displs[item]),
+                                       packed, packing);
             packed += bytes;
         }
     }

@@ -116,7 +116,7 @@ int mca_coll_topo_mend_allgatherv(mca_coll_topo_module_t *topo, const void *sbuf
 {
     const mca_coll_topo_count_t received = (mca_coll_topo_count_t) mca_coll_topo_count_at(rcounts, topo->rank);
     char *own =
-        (char *) rbuf + (ptrdiff_t) mca_coll_topo_displ_at(displs, topo->rank) * (rdtype->super.ub - rdtype->super.lb);
+        shell_at(rbuf, (ptrdiff_t) mca_coll_topo_displ_at(displs, topo->rank) * (rdtype->super.ub - rdtype->super.lb));
     const int rc = ompi_datatype_sndrcv(sbuf, scount, sdtype, own, received, rdtype);
 
     /* Not as MPI_IN_PLACE: for that some look where the block would lie without gaps between blocks. */

@@ -86,7 +86,7 @@ static void mca_coll_topo_measure_buffer(mca_coll_topo_buffer_t *buffer)
     const opal_datatype_t *layout = &buffer->dtype->super;
     const ptrdiff_t last = (layout->ub - layout->lb) * (ptrdiff_t) (buffer->count - 1);
 
-    buffer->first = (char *) buffer->user + layout->true_lb + (last < 0 ? last : 0);
+    buffer->first = shell_at(buffer->user, layout->true_lb + (last < 0 ? last : 0));
     buffer->bytes = (size_t) (layout->true_ub - layout->true_lb + (last < 0 ? -last : last));
 }
 

@@ -31,7 +31,7 @@ static inline bool mca_coll_topo_is_packed(const mca_coll_topo_span_t *span)
 
 static inline char *mca_coll_topo_first_byte(const mca_coll_topo_span_t *span)
 {
-    return (char *) span->buf + span->dtype->super.true_lb;
+    return shell_at(span->buf, span->dtype->super.true_lb);
 }
 
 int mca_coll_topo_convert(const ompi_datatype_t *dtype, size_t count, const void *buf, char *dense, bool packing)
@@ -69,8 +69,8 @@ static int mca_coll_topo_convert_blocks(const mca_coll_topo_span_t *span, size_t
 {
     const ptrdiff_t block = (span->dtype->super.ub - span->dtype->super.lb) * (ptrdiff_t) span->count;
 
-    return mca_coll_topo_convert(span->dtype, blocks * span->count,
-                                 (const char *) span->buf + (ptrdiff_t) first * block, packed, packing);
+    return mca_coll_topo_convert(span->dtype, blocks * span->count, shell_at(span->buf, (ptrdiff_t) first * block),
+                                 packed, packing);
 }
 
 static int mca_coll_topo_pack(void *module, const void *span, size_t first, size_t blocks, char *packed)

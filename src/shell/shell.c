@@ -153,8 +153,8 @@ void shell_reduction_begins(const struct shell_reduction *reduction, colltopo_ca
 
     call->element_size = (size_t)reduction->layout.extent;
     call->in_place = shell_is_dense(&reduction->layout) ? reduction->in_place : reduction->receives;
-    call->input = reduction->in_place ? NULL : (const char *)reduction->input + lower;
-    call->output = reduction->receives ? (char *)reduction->output + lower : NULL;
+    call->input = reduction->in_place ? NULL : shell_at(reduction->input, lower);
+    call->output = reduction->receives ? shell_at(reduction->output, lower) : NULL;
 }
 
 /* Where a temporary's first element would be for the datatype. */

@@ -8,12 +8,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "colltopo/colltopo.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* So many bytes from the start of a user's buffer. MPI_BOTTOM is a null pointer, to which C adds nothing. */
+static inline void *shell_at(const void *buffer, ptrdiff_t bytes)
+{
+    return (void *)((uintptr_t)buffer + (uintptr_t)bytes);
+}
 
 /* Where the bytes of one element of a datatype lie, relative to the element's address. */
 struct shell_layout {

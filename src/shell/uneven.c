@@ -31,7 +31,7 @@ static void *lowest_of(struct shell_blocks *side)
     for (size_t i = 0; i < side->blocks; ++i) {
         side->at[i] = side->bytes[i] > 0 ? side->at[i] - (size_t)lowest : 0;
     }
-    return found ? (char *)side->buffer + lowest : (char *)side->buffer;
+    return shell_at(side->buffer, lowest);
 }
 
 bool shell_uneven_begins(struct shell_uneven *move, colltopo_blocks *places, colltopo_call *call)

@@ -199,7 +199,7 @@ static int allgatherv_from_place(struct shim_communicator *communicator, const s
 {
     const size_t bytes = shim_layout_of(input->type).size * (size_t)input->count;
     const int received = output->counts[communicator->rank];
-    char *own = (char *)output->buffer + output->places[communicator->rank] * shim_layout_of(output->type).extent;
+    char *own = shell_at(output->buffer, output->places[communicator->rank] * shim_layout_of(output->type).extent);
     char *packed = shell_lend(&communicator->memory, bytes);
     int status;
 

@@ -31,7 +31,7 @@ static int convert(struct shim_communicator *communicator, enum shim_direction d
     int status = MPI_SUCCESS;
 
     for (size_t i = 0; i < number && status == MPI_SUCCESS; ++i) {
-        status = shim_convert_block(communicator, direction, (char *)blocks->buffer + (MPI_Aint)(first + i) * stride,
+        status = shim_convert_block(communicator, direction, shell_at(blocks->buffer, (MPI_Aint)(first + i) * stride),
                                     (size_t)blocks->count, blocks->type, packed + i * bytes);
     }
     return status;

@@ -42,7 +42,7 @@ static int convert(struct shim_communicator *communicator, enum shim_direction d
     const MPI_Datatype type = type_at(vector, block);
     const MPI_Aint place = place_of(vector, block, shim_layout_of(type).extent);
 
-    return shim_convert_block(communicator, direction, (char *)vector->buffer + place, (size_t)count_at(vector, block),
+    return shim_convert_block(communicator, direction, shell_at(vector->buffer, place), (size_t)count_at(vector, block),
                               type, packed);
 }
 
