@@ -56,7 +56,8 @@ Belief Race::behind(std::size_t contestant, std::size_t other) const {
                       beliefs_[contestant].variance + beliefs_[other].variance};
   const Pair& seen = pair(contestant, other);
   if (seen.calls <= 0) return before;
-  return before.merged({seen.difference, 2 * noise_variance() / seen.calls});
+  const double unsure = 1 + rules_.few_rounds / (seen.rounds * seen.rounds);
+  return before.merged({seen.difference, 2 * noise_variance() / seen.calls * unsure});
 }
 
 void Race::find_best() {
@@ -128,6 +129,7 @@ void Race::ended(const Plan& plan, std::span<const Block> blocks) {
       }
       seen.difference = (seen.difference * seen.calls + difference * calls) / (seen.calls + calls);
       seen.calls += calls;
+      ++seen.rounds;
     }
   }
   if (differences > 0) {

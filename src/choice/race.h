@@ -19,13 +19,14 @@ namespace colltopo {
 
 /// The numbers that decide. The replay (benchmarks/choice) is where a change of one is judged.
 struct RaceRules {
-  double share = 0.01;          // of a class's time that exploring may cost in the long run
-  double start_calls = 30;      // and so many calls of the best at the beginning
-  double first_calls = 500;     // that a class is taken to have still to come when it begins
-  double difference = 0.0075;   // that is worth nothing to know
-  double noise = 0.2;           // of a call's logarithm, before anything was seen
-  double noise_calls = 4;       // that this counts for
-  double most_errors = 2.5;     // that a block counts for beyond what was known of it
+  double share = 0.01;         // of a class's time that exploring may cost in the long run
+  double start_calls = 30;     // and so many calls of the best at the beginning
+  double first_calls = 500;    // that a class is taken to have still to come when it begins
+  double difference = 0.0075;  // that is worth nothing to know
+  double noise = 0.2;          // of a call's logarithm, before anything was seen
+  double noise_calls = 4;      // that this counts for
+  double most_errors = 2.5;    // that a block counts for beyond what was known of it
+  double few_rounds = 3;       // an error that few rounds tell is unsure itself: variance x (1 + few_rounds / rounds^2)
   std::size_t block_calls = 4;  // of the first round; a block's first call is not counted
   double growth = 1.25;         // of blocks from round to round
   std::size_t most_block_calls = 40;
@@ -69,6 +70,7 @@ class Race {
   struct Pair {
     double difference = 0;  // of logarithms, the mean over their rounds
     double calls = 0;       // in them
+    double rounds = 0;
   };
   Pair& pair(std::size_t a, std::size_t b) { return pairs_[a * beliefs_.size() + b]; }
   const Pair& pair(std::size_t a, std::size_t b) const { return pairs_[a * beliefs_.size() + b]; }
