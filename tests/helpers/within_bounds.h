@@ -28,6 +28,8 @@ inline constexpr bool k_limits_memory = false;  // the sanitizers' own is more
 #else
 inline constexpr bool k_limits_memory = true;
 #endif
+/// Than the build that the bounds are of: a sanitizer looks at every access.
+inline constexpr unsigned k_times_slower = k_limits_memory ? 1 : 10;
 
 /// "taken", the message of the Error, or how the process ended: "std::bad_alloc", "signal 14" at the bound of time.
 inline std::string within_bounds(const std::function<void()>& read, const Bounds& bounds = {}) {
@@ -35,7 +37,8 @@ inline std::string within_bounds(const std::function<void()>& read, const Bounds
   if (pipe(ends.data()) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
-    const rlimit memory{bounds.bytes, bounds.bytes}, seconds{bounds.seconds, bounds.seconds + 1};
+    const rlim_t most_seconds = bounds.seconds * k_times_slower;
+    const rlimit memory{bounds.bytes, bounds.bytes}, seconds{most_seconds, most_seconds + 1};
     if (k_limits_memory) setrlimit(RLIMIT_AS, &memory);
     setrlimit(RLIMIT_CPU, &seconds);  // the machine may be busy with others
     std::string answer = "taken";
