@@ -199,10 +199,11 @@ static void mca_coll_topo_take_turn(void *context)
     mca_coll_topo_set_stage(request, MCA_COLL_TOPO_OVER);
 }
 
-static void mca_coll_topo_queue(mca_coll_topo_request_t *request)
+/* The other ranks wait for this one's turn: where there is no memory for it, the call fails. */
+static int mca_coll_topo_queue(mca_coll_topo_request_t *request)
 {
     request->turn = (colltopo_turn){.body = mca_coll_topo_take_turn, .context = request};
-    colltopo_take_turn(request->topo->collectives, &request->turn);
+    return mca_coll_topo_error(colltopo_take_turn(request->topo->collectives, &request->turn));
 }
 
 /* Local, and once. */
@@ -285,6 +286,27 @@ static int mca_coll_topo_let_pass(mca_coll_topo_request_t *request, ompi_request
     return OMPI_SUCCESS;
 }
 
+/* A call that begins in its turn. */
+static int mca_coll_topo_send_to_turn(mca_coll_topo_request_t *request, ompi_request_t **handle)
+{
+    int rc = mca_coll_topo_copy_arrays(request);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
+    mca_coll_topo_reserve_tag(request);
+    request->super.super.req_state = OMPI_REQUEST_ACTIVE;
+    request->is_under_way = true;
+    rc = mca_coll_topo_queue(request);
+    if (OMPI_SUCCESS != rc) {
+        request->is_under_way = false;
+        return rc;
+    }
+    *handle = &request->super.super;
+    mca_coll_topo_send_off(request);
+    return OMPI_SUCCESS;
+}
+
 int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo_kind_t *kind,
                              const mca_coll_topo_arguments_t *arguments, ompi_request_t **handle)
 {
@@ -318,30 +340,27 @@ int mca_coll_topo_start_call(mca_coll_base_module_t *module, const mca_coll_topo
         return mca_coll_topo_let_pass(request, handle);
     }
     if (COLLTOPO_UNKNOWN == rc) {
-        const int copied = mca_coll_topo_copy_arrays(request);
-        rc = OMPI_SUCCESS == copied ? rc : copied;
-    }
-    if (OMPI_SUCCESS != rc && COLLTOPO_UNKNOWN != rc) {
-        mca_coll_topo_discard(request);
-        return rc;
-    }
-    mca_coll_topo_reserve_tag(request);
-    request->super.super.req_state = OMPI_REQUEST_ACTIVE;
-    *handle = &request->super.super;
-    if (COLLTOPO_UNKNOWN == rc) {
-        request->is_under_way = true;
-        mca_coll_topo_queue(request);
-        mca_coll_topo_send_off(request);
-    } else {
+        rc = mca_coll_topo_send_to_turn(request, handle);
+    } else if (OMPI_SUCCESS == rc) {
+        mca_coll_topo_reserve_tag(request);
+        request->super.super.req_state = OMPI_REQUEST_ACTIVE;
+        *handle = &request->super.super;
         mca_coll_topo_run_off(request);
     }
-    return OMPI_SUCCESS;
+    if (OPAL_UNLIKELY(OMPI_SUCCESS != rc)) {
+        mca_coll_topo_discard(request);
+    }
+    return rc;
 }
 
 /* MPI lets initialisation wait for the other ranks. */
 static int mca_coll_topo_wait_for_turn(mca_coll_topo_request_t *request)
 {
-    mca_coll_topo_queue(request);
+    const int rc = mca_coll_topo_queue(request);
+
+    if (OMPI_SUCCESS != rc) {
+        return rc;
+    }
     while (MCA_COLL_TOPO_OVER != request->stage) {
         opal_progress();
         colltopo_move_turns(request->topo->collectives);

@@ -233,8 +233,9 @@ typedef struct colltopo_turn {
   struct colltopo_turn* next; /* colltopo's */
 } colltopo_turn;
 /* By the thread that makes the call, whose turn it is; its body may run before this returns. The turn is the caller's
- * memory, and not looked at any more once its body has begun. */
-void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn);
+ * memory, and not looked at any more once its body has begun. COLLTOPO_INVALID: no memory to run it, and it never
+ * runs. */
+int colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn);
 /* From anywhere but a turn. Does nothing while another thread is at it. */
 void colltopo_move_turns(colltopo_comm* comm);
 /* Whether any turn is not over yet. */

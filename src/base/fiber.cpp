@@ -14,6 +14,7 @@
 
 // Sanitizers want to know which stack they are on.
 #if defined(COLLTOPO_SANITIZES_ADDRESS)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(COLLTOPO_SANITIZES_THREADS)
@@ -48,13 +49,17 @@ class Stack {
 }  // namespace
 
 struct Fiber::State {
-  explicit State(std::function<void()> of) : body(std::move(of)) {}
+#if defined(COLLTOPO_SANITIZES_THREADS)
+  ~State() {
+    if (tsan != nullptr) __tsan_destroy_fiber(tsan);
+  }
+#endif
 
   // makecontext hands on ints.
   static void enter(unsigned high, unsigned low) {
     auto* const state = reinterpret_cast<State*>(static_cast<std::uintptr_t>(std::uint64_t{high} << 32 | low));
     state->arrived(nullptr);
-    state->body();
+    state->body(state->context);
     state->over = true;
     state->leave(true);
   }
@@ -89,7 +94,19 @@ struct Fiber::State {
     arrived(own);
   }
 
-  std::function<void()> body;
+  /// What a body before left behind on the stack is nothing to the next.
+  void forget_frames() {
+#if defined(COLLTOPO_SANITIZES_ADDRESS)
+    __asan_unpoison_memory_region(stack.first(), k_stack_bytes);
+#endif
+#if defined(COLLTOPO_SANITIZES_THREADS)
+    if (tsan != nullptr) __tsan_destroy_fiber(tsan);
+    tsan = __tsan_create_fiber(0);
+#endif
+  }
+
+  void (*body)(void*) = nullptr;
+  void* context = nullptr;
   Stack stack;
   ucontext_t inside{}, outside{};
   bool over = false;
@@ -98,12 +115,20 @@ struct Fiber::State {
   std::size_t outside_bytes = 0;
 #endif
 #if defined(COLLTOPO_SANITIZES_THREADS)
-  void* tsan = __tsan_create_fiber(0);
+  void* tsan = nullptr;
   void* thread = nullptr;
 #endif
 };
 
-Fiber::Fiber(std::function<void()> body) : state_(std::make_unique<State>(std::move(body))) {
+Fiber::Fiber() : state_(std::make_unique<State>()) {}
+
+Fiber::~Fiber() = default;
+
+void Fiber::set(void (*body)(void*), void* context) noexcept {
+  state_->body = body;
+  state_->context = context;
+  state_->over = false;
+  state_->forget_frames();
   getcontext(&state_->inside);
   state_->inside.uc_stack.ss_sp = state_->stack.first();
   state_->inside.uc_stack.ss_size = k_stack_bytes;
@@ -111,12 +136,6 @@ Fiber::Fiber(std::function<void()> body) : state_(std::make_unique<State>(std::m
   const std::uint64_t address = reinterpret_cast<std::uintptr_t>(state_.get());
   makecontext(&state_->inside, reinterpret_cast<void (*)()>(State::enter), 2, static_cast<unsigned>(address >> 32),
               static_cast<unsigned>(address));
-}
-
-Fiber::~Fiber() {
-#if defined(COLLTOPO_SANITIZES_THREADS)
-  __tsan_destroy_fiber(state_->tsan);
-#endif
 }
 
 bool Fiber::resume() {

@@ -3,20 +3,21 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 
 namespace colltopo {
 
 class Fiber {
  public:
-  /// `body` lets no exception out. Nothing runs yet. Throws std::bad_alloc.
-  explicit Fiber(std::function<void()> body);
+  /// Throws std::bad_alloc.
+  Fiber();
   /// Only when the body is over, or has never run.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
+  /// The first, or the one before it is over. Takes no memory; `body` lets no exception out. Nothing runs yet.
+  void set(void (*body)(void*), void* context) noexcept;
   /// Runs the body until it pauses or ends; true: it is over. Any thread may, one at a time.
   bool resume();
   /// From within the body, and not inside a catch: back to whoever resumed it.

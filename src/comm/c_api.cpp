@@ -134,7 +134,12 @@ int colltopo_leave(colltopo_comm* comm, int how) {
 unsigned long long* colltopo_passed_on_count(colltopo_comm* comm) { return comm->comm.passed_on(); }
 long long* colltopo_until_look(colltopo_comm* comm) { return comm->comm.until_look(); }
 
-void colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) { comm->comm.take_turn(*turn); }
+int colltopo_take_turn(colltopo_comm* comm, colltopo_turn* turn) {
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] {
+    comm->comm.take_turn(*turn);
+    return static_cast<int>(COLLTOPO_SUCCESS);
+  });
+}
 void colltopo_move_turns(colltopo_comm* comm) { comm->comm.turns().move(); }
 int colltopo_turns_to_come(colltopo_comm* comm) { return comm->comm.turns().empty() ? 0 : 1; }
 const unsigned* colltopo_turns_taken(colltopo_comm* comm) { return comm->comm.turns().taken(); }

@@ -73,7 +73,7 @@ class Comm {
   /// Once a plan has gone by lanes.
   LaneTransport* lanes() noexcept { return lanes_.transport(); }
   Turns& turns() noexcept { return turns_; }
-  /// By the thread that makes the call.
+  /// By the thread that makes the call. Throws std::bad_alloc.
   void take_turn(colltopo_turn& turn);
   /// Collective, in a turn or by blocking.
   int least(long long& value);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <new>
 #include <utility>
 
 #include "colltopo/error.h"
@@ -33,7 +34,12 @@ void Comm::take_turn(colltopo_turn& turn) {
     end_turns();
     begin_turns();
   }
-  turns_.add(turn);
+  try {
+    turns_.add(turn);
+  } catch (const std::bad_alloc&) {
+    if (turns_.empty()) end_turns();
+    throw;
+  }
   turns_.move();
   if (turns_.empty()) end_turns();
 }

@@ -59,8 +59,9 @@ class Turns {
  public:
   Turns(TurnTransport& transport, const colltopo_callbacks& callbacks) : transport_(transport), callbacks_(callbacks) {}
 
-  /// Behind all others. The turn is looked at until its body runs, not after.
-  void add(colltopo_turn& turn) noexcept;
+  /// Behind all others. The turn is looked at until its body runs, not after. Throws std::bad_alloc: what a body needs
+  /// to run is there from here on.
+  void add(colltopo_turn& turn);
   /// Moves on the first, and those behind it as they come to be the first, until one waits. Does nothing while another
   /// thread is at it, or a blocking call.
   void move() noexcept;
@@ -86,6 +87,7 @@ class Turns {
  private:
   using Shared = std::atomic_ref<unsigned>;
   bool begin_first() noexcept;
+  std::unique_ptr<Fiber> unused_fiber() noexcept;
 
   TurnTransport& transport_;
   const colltopo_callbacks& callbacks_;
@@ -94,7 +96,8 @@ class Turns {
   colltopo_turn *first_ = nullptr, *last_ = nullptr;
   std::atomic<int> pending_ = 0;
   alignas(Shared::required_alignment) unsigned taken_ = 0;
-  std::unique_ptr<Fiber> fiber_;  // of the turn that is under way
+  std::unique_ptr<Fiber> fiber_;  // of all turns that are to come, one after the other
+  bool is_under_way_ = false;     // the first one, by whoever is busy
 };
 
 }  // namespace colltopo

@@ -37,7 +37,7 @@ class UnevenOperation {
   void start() {
     code_ = make(0);
     if (code_ != COLLTOPO_UNKNOWN) return;
-    colltopo_take_turn(comm_, &turn_);
+    if (colltopo_take_turn(comm_, &turn_) != COLLTOPO_SUCCESS) code_ = COLLTOPO_INVALID;
     colltopo_move_turns(comm_);
   }
   void start_again() {

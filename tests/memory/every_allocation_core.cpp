@@ -154,7 +154,8 @@ class Operation {
       own.code_ = colltopo_make(own.comm_, own.case_.collective, own.call_.get(), own.how() | COLLTOPO_IN_TURN,
                                 &own.operation_);
     };
-    colltopo_take_turn(comm_, &turn_);
+    const int taken = colltopo_take_turn(comm_, &turn_);
+    if (taken != COLLTOPO_SUCCESS) return code_ = taken;
     while (code_ == COLLTOPO_UNKNOWN) colltopo_move_turns(comm_);
     return code_;
   }

@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <atomic>
 #include <cstdint>
 #include <numeric>
 #include <random>
 
 #include "base/fiber.h"
+#include "base/sanitizers.h"
 #include "ranks.h"
 
 namespace colltopo {
@@ -68,7 +71,7 @@ class Request {
       request.code_ = colltopo_make(request.comm_, request.collective_, &request.call_, 1, &request.operation_);
       if (request.code_ == COLLTOPO_SUCCESS) colltopo_begin(request.operation_, &request.call_, request.tag_);
     };
-    colltopo_take_turn(comm_, &turn_);
+    EXPECT_EQ(colltopo_take_turn(comm_, &turn_), COLLTOPO_SUCCESS);
     colltopo_move_turns(comm_);
     return code;
   }
@@ -333,34 +336,63 @@ TEST(Operations, least_and_gather_in_a_turn) {
                           own.over = true;
                         },
                         &turn, nullptr};
-    colltopo_take_turn(comm, &taken);
+    ASSERT_EQ(colltopo_take_turn(comm, &taken), COLLTOPO_SUCCESS);
     while (!turn.over) colltopo_move_turns(comm);
     EXPECT_EQ(turn.least, 8);
     EXPECT_THAT(turn.numbers, testing::ElementsAre(0, 7, 14));
   });
 }
 
-TEST(Fiber, goes_on_where_it_paused_whoever_resumes_it) {
-  std::vector<int> seen;
-  Fiber* own = nullptr;
-  Fiber fiber([&] {
-    for (int i = 0; i < 3; ++i) {
-      seen.push_back(i);
-      try {
-        throw std::runtime_error("caught here");
-      } catch (const std::exception&) {
-        seen.push_back(10);
-      }
-      own->pause();
-    }
+#if !defined(COLLTOPO_SANITIZES_ADDRESS) && !defined(COLLTOPO_SANITIZES_THREADS)
+// No rank may wait for a turn that can never begin.
+TEST(Operations, a_turn_that_has_no_memory_is_refused_at_once) {
+  Ranks all(1);
+  all.run([](int, colltopo_comm* comm) {
+    int runs = 0;
+    colltopo_turn turn{[](void* context) { ++*static_cast<int*>(context); }, &runs, nullptr};
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    const rlimit none{1, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &none), 0);
+    const int code = colltopo_take_turn(comm, &turn);
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &before), 0);
+    EXPECT_EQ(code, COLLTOPO_INVALID);
+    EXPECT_STREQ(colltopo_last_error(), "std::bad_alloc");
+    EXPECT_EQ(colltopo_turns_to_come(comm), 0);
+    EXPECT_EQ(colltopo_take_turn(comm, &turn), COLLTOPO_SUCCESS);
+    EXPECT_EQ(runs, 1);
   });
-  own = &fiber;
-  EXPECT_FALSE(fiber.resume());
-  std::thread other([&] { EXPECT_FALSE(fiber.resume()); });
-  other.join();
-  EXPECT_FALSE(fiber.resume());
-  EXPECT_TRUE(fiber.resume());
-  EXPECT_THAT(seen, testing::ElementsAre(0, 10, 1, 10, 2, 10));
+}
+#endif
+
+TEST(Fiber, goes_on_where_it_paused_whoever_resumes_it) {
+  struct Body {
+    static void run(void* context) {
+      auto& own = *static_cast<Body*>(context);
+      for (int i = 0; i < 3; ++i) {
+        own.seen.push_back(own.first + i);
+        try {
+          throw std::runtime_error("caught here");
+        } catch (const std::exception&) {
+          own.seen.push_back(10);
+        }
+        own.fiber.pause();
+      }
+    }
+    int first = 0;
+    std::vector<int> seen;
+    Fiber fiber;
+  } body;
+  Fiber& fiber = body.fiber;
+  for (body.first = 0; body.first < 9; body.first += 3) {
+    fiber.set(Body::run, &body);
+    EXPECT_FALSE(fiber.resume());
+    std::thread other([&] { EXPECT_FALSE(fiber.resume()); });
+    other.join();
+    EXPECT_FALSE(fiber.resume());
+    EXPECT_TRUE(fiber.resume());
+  }
+  EXPECT_THAT(body.seen, testing::ElementsAre(0, 10, 1, 10, 2, 10, 3, 10, 4, 10, 5, 10, 6, 10, 7, 10, 8, 10));
 }
 
 }  // namespace
