@@ -124,6 +124,7 @@ typedef struct mca_coll_topo_module_t {
     long long *until_look;                       /* colltopo_until_look(); the same */
     const unsigned *turns_taken;                 /* colltopo_turns_taken(); the same */
     bool abandoned;                              /* a message of the last call was given up and may still arrive */
+    int failed;                                  /* what a call gave last that went wrong */
     size_t *counts;                              /* reduce_scatter's, one per rank; NULL until needed */
     size_t *sizes;                               /* of blocks of sizes of their own; NULL until needed */
     size_t numbers;                              /* so many */

@@ -13,7 +13,7 @@ __attribute__((cold)) int mca_coll_topo_look_at(mca_coll_topo_module_t *topo, in
                                                 const mca_coll_topo_declined_t *call, int rc)
 {
     if (COLLTOPO_DECLINED != rc) {
-        return mca_coll_topo_error(rc);
+        return topo->failed = mca_coll_topo_error(rc);
     }
     if (!mca_coll_topo_is_left(topo, collective)) {
         mca_coll_topo_declined_t *all = topo->declined[collective];

@@ -7,6 +7,9 @@
 
 #include "ompi_config.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "ompi/communicator/communicator.h"
 #include "ompi/datatype/ompi_datatype.h"
 #include "ompi/mca/coll/base/base.h"
@@ -120,15 +123,68 @@ MCA_COLL_TOPO_NEIGHBOR_TYPES(alltoallv);
 #    define MCA_COLL_TOPO_CUDA 0
 #endif
 
-/* What processes tell each other while Open MPI starts. */
+/* What processes tell each other while Open MPI starts; what one has told, in `text`, or an error code. */
 #if defined(__has_include) && __has_include("opal/mca/pmix/pmix-internal.h")
 #    include "opal/mca/pmix/pmix-internal.h"
 #    define MCA_COLL_TOPO_MODEX_SCOPE PMIX_GLOBAL
 #    define MCA_COLL_TOPO_MODEX_STRING PMIX_STRING
+static inline int mca_coll_topo_modex_get(char *key, const opal_process_name_t *name, bool at_once, char *text,
+                                          size_t size)
+{
+    char *value = NULL, **const to = &value; /* of which PMIx asks whether it is NULL */
+    int rc;
+
+    if (at_once) {
+        OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, key, name, to, MCA_COLL_TOPO_MODEX_STRING);
+    } else {
+        OPAL_MODEX_RECV_VALUE(rc, key, name, to, MCA_COLL_TOPO_MODEX_STRING);
+    }
+    if (OPAL_SUCCESS == rc) {
+        (void) snprintf(text, size, "%s", NULL == value ? "" : value);
+        rc = NULL == value ? OPAL_ERR_OUT_OF_RESOURCE : rc;
+        free(value);
+    }
+    return rc;
+}
 #else
 #    include "opal/mca/pmix/pmix.h"
 #    define MCA_COLL_TOPO_MODEX_SCOPE OPAL_PMIX_GLOBAL
 #    define MCA_COLL_TOPO_MODEX_STRING OPAL_STRING
+/* Open MPI's macros for it do not look whether they get the memory that they ask for, and none is needed. */
+static inline int mca_coll_topo_modex_get(char *key, const opal_process_name_t *name, bool at_once, char *text,
+                                          size_t size)
+{
+    opal_value_t *found = NULL, how;
+    opal_list_t all;
+    int rc;
+
+    OBJ_CONSTRUCT(&all, opal_list_t);
+    OBJ_CONSTRUCT(&how, opal_value_t);
+    how.key = (char *) OPAL_PMIX_IMMEDIATE;
+    how.type = OPAL_BOOL;
+    how.data.flag = true;
+    if (at_once) {
+        opal_list_append(&all, &how.super);
+    }
+    rc = opal_pmix.get(name, key, at_once ? &all : NULL, &found);
+    if (at_once) {
+        (void) opal_list_remove_item(&all, &how.super);
+    }
+    how.key = NULL; /* which it would free */
+    OBJ_DESTRUCT(&how);
+    OBJ_DESTRUCT(&all);
+    if (OPAL_SUCCESS == rc && (NULL == found || OPAL_STRING != found->type)) {
+        rc = OPAL_ERR_NOT_FOUND;
+    }
+    if (OPAL_SUCCESS == rc) {
+        (void) snprintf(text, size, "%s", NULL == found->data.string ? "" : found->data.string);
+        rc = NULL == found->data.string ? OPAL_ERR_OUT_OF_RESOURCE : rc;
+    }
+    if (NULL != found) {
+        OBJ_RELEASE(found);
+    }
+    return rc;
+}
 #endif
 
 /* Info keys and values are counted strings since 5.0. */

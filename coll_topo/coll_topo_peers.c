@@ -125,31 +125,32 @@ int mca_coll_topo_priority(void)
     return '\0' == mca_coll_topo_peers.published[0] ? -1 : mca_coll_topo_peers.own.priority;
 }
 
-/* What a process has published; NULL: nothing, or nothing that can be had. The caller frees it.
+/* What a process has published; empty: nothing, or nothing that can be had. An error code where there is no memory to
+ * know.
  *
  * A question for what nobody has published may take 2 s, since its owner might yet publish it, unless it is asked to be
  * answered at once. Then it is not passed on to the other node, which is right only where the processes of a job have
  * exchanged all at the start. */
-static char *mca_coll_topo_ask_for(opal_process_name_t name)
+static int mca_coll_topo_ask_for(opal_process_name_t name, char text[MCA_COLL_TOPO_PUBLISHED])
 {
     const bool is_exchanged =
         opal_pmix_collect_all_data && !opal_pmix_base_async_modex && name.jobid == OMPI_PROC_MY_NAME->jobid;
-    char *text = NULL, **const to = &text; /* of which 5.0 asks whether it is NULL */
-    int rc;
+    int rc = mca_coll_topo_modex_get(mca_coll_topo_key, &name, true, text, MCA_COLL_TOPO_PUBLISHED);
 
-    OPAL_MODEX_RECV_VALUE_IMMEDIATE(rc, mca_coll_topo_key, &name, to, MCA_COLL_TOPO_MODEX_STRING);
     if (OPAL_SUCCESS != rc && !is_exchanged) {
-        text = NULL;
-        OPAL_MODEX_RECV_VALUE(rc, mca_coll_topo_key, &name, to, MCA_COLL_TOPO_MODEX_STRING);
+        rc = mca_coll_topo_modex_get(mca_coll_topo_key, &name, false, text, MCA_COLL_TOPO_PUBLISHED);
     }
-    return OPAL_SUCCESS == rc ? text : NULL;
+    if (OPAL_SUCCESS != rc) {
+        text[0] = '\0';
+    }
+    return OPAL_ERR_OUT_OF_RESOURCE == rc ? MPI_ERR_NO_MEM : COLLTOPO_SUCCESS;
 }
 
 static int mca_coll_topo_kind_of(const char *text)
 {
     mca_coll_topo_presence_t presence;
 
-    if (NULL == text || !mca_coll_topo_read(text, &presence) || presence.priority < 0) {
+    if (!mca_coll_topo_read(text, &presence) || presence.priority < 0) {
         return COLLTOPO_PEER_ABSENT;
     }
     return 0 == strcmp(mca_coll_topo_peers.published, text) ? COLLTOPO_PEER_ALIKE : COLLTOPO_PEER_DIFFERENT;
@@ -160,7 +161,7 @@ static void mca_coll_topo_say_difference(const char *text, size_t size, char *di
     const mca_coll_topo_presence_t *own = &mca_coll_topo_peers.own;
     mca_coll_topo_presence_t presence;
 
-    if (NULL == text || !mca_coll_topo_read(text, &presence)) {
+    if (!mca_coll_topo_read(text, &presence)) {
         (void) snprintf(difference, size, "does not have coll/topo");
     } else if (own->priority != presence.priority) {
         (void) snprintf(difference, size, "has coll_topo_priority %d, not %d", presence.priority, own->priority);
@@ -211,12 +212,15 @@ int mca_coll_topo_peer(void *context, int rank, colltopo_peer *peer)
     mca_coll_topo_known_t known = {COLLTOPO_PEER_ABSENT, ""};
 
     if (!mca_coll_topo_recall(key, &known)) {
-        char *text = mca_coll_topo_ask_for(name);
+        char text[MCA_COLL_TOPO_PUBLISHED] = "";
+        const int rc = mca_coll_topo_ask_for(name, text);
+        if (COLLTOPO_SUCCESS != rc) {
+            return rc;
+        }
         known.kind = mca_coll_topo_kind_of(text);
         if (COLLTOPO_PEER_ALIKE != known.kind) {
             mca_coll_topo_say_difference(text, sizeof(known.how), known.how);
         }
-        free(text);
         mca_coll_topo_keep_known(key, &known);
     }
     peer->kind = known.kind;

@@ -8,19 +8,26 @@
 
 #include <stdlib.h>
 
+/* Open MPI's own gathers and then broadcasts on small communicators, by this component again, and forgets what the
+ * broadcast gave. */
 static int mca_coll_topo_leave_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype,
                                           void *rbuf, mca_coll_topo_counts_t rcounts, mca_coll_topo_displs_t displs,
                                           ompi_datatype_t *rdtype, ompi_communicator_t *comm,
                                           mca_coll_topo_module_t *topo)
 {
+    int rc;
+
+    topo->failed = OMPI_SUCCESS;
     if (MPI_IN_PLACE != sbuf && OPAL_UNLIKELY(sdtype->super.size != rdtype->super.size)
         && (size_t) scount * sdtype->super.size
                == (size_t) mca_coll_topo_count_at(rcounts, topo->rank) * rdtype->super.size) {
-        return mca_coll_topo_came_back(
+        rc = mca_coll_topo_came_back(
             topo, COLLTOPO_ALLGATHERV,
             mca_coll_topo_mend_allgatherv(topo, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, comm));
+    } else {
+        rc = MCA_COLL_TOPO_FALL_BACK(allgatherv, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
     }
-    return MCA_COLL_TOPO_FALL_BACK(allgatherv, sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype);
+    return OMPI_SUCCESS == rc ? topo->failed : rc;
 }
 
 int mca_coll_topo_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,

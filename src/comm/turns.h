@@ -26,8 +26,19 @@ class TurnTransport final : public Transport {
   void begin_turn(Fiber& turn) { turn_ = &turn; }
   void end_turn() { turn_ = nullptr; }
   bool in_turn() const { return turn_ != nullptr; }
-  /// What every wait is to move on too, from now on; none: nothing.
-  void move_also(std::function<void()> also) { also_ = std::move(also); }
+  /// What every wait is to move on too, while this stands.
+  class MovesAlso {
+   public:
+    MovesAlso(TurnTransport& transport, std::function<void()> also) : transport_(transport) {
+      transport_.also_ = std::move(also);
+    }
+    ~MovesAlso() { transport_.also_ = {}; }
+    MovesAlso(const MovesAlso&) = delete;
+    MovesAlso& operator=(const MovesAlso&) = delete;
+
+   private:
+    TurnTransport& transport_;
+  };
 
   int send(const std::byte* data, std::size_t bytes, Rank peer, Lane lane, Request* request) noexcept override {
     return messages_.send(data, bytes, peer, lane, request);

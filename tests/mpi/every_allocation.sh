@@ -36,7 +36,8 @@ esac
 [ "$call" != gather ] || rows="binomial"
 [ "$call" != neighbor_allgather ] || rows="linear"
 
-# tries RANKS VICTIM FORM WINDOW [mpirun options]
+# tries RANKS VICTIM FORM WINDOW [mpirun options]: in one process as long as an allocation fails, then in new ones from
+# further on, where nothing is known yet and more is allocated, until one allocates no more than that.
 tries() {
   ranks=$1 victim=$2 form=$3 window=$4
   shift 4
@@ -54,8 +55,11 @@ tries() {
       return
     fi
     errors=$((errors + $(echo "$line" | sed 's/.*, \([0-9]*\) errors/\1/')))
-    from=$(echo "$line" | sed 's/^[a-z ]*\([0-9]*\),.*/\1/')
-    case $line in done*) break ;; esac
+    to=$(echo "$line" | sed 's/^[a-z ]*\([0-9]*\),.*/\1/')
+    case $line in
+      done*) [ "$to" -ge "$from" ] || break && from=$((to + to / 4 + 1)) ;;
+      *) from=$to ;;
+    esac
   done
   echo "$call: $what: $from allocations, $errors errors"
   all=$((all + from))

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "colltopo/error.h"
 #include "comm/agreement.h"
 #include "ranks.h"
 #include "transport/callbacks.h"
@@ -159,6 +160,53 @@ TEST(Agreement, has_a_tag_that_no_data_has) {
   });
   EXPECT_TRUE(all.has_sent(COLLTOPO_AGREEMENT));
   for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) EXPECT_FALSE(all.has_sent(collective));
+}
+
+/// Nothing gets through.
+class Broken : public Transport {
+ public:
+  int send(const std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 77; }
+  int recv(std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 77; }
+  int test(Request*) noexcept override { return 77; }
+  void abandon(Request*) noexcept override {}
+  void progress() noexcept override {}
+};
+
+// A rank that left its call to others, or went on with numbers of its own, would do what the others do not.
+TEST(Agreement, is_an_error_of_the_call_where_a_message_fails) {
+  Broken broken;
+  const Agreement agreement(1, 3, broken);
+  const auto expect_error = [](const auto& together) {
+    try {
+      together();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(), "rank 1 cannot agree with the others: a message failed");
+    }
+  };
+  Findings findings;
+  findings.smallest(3);
+  colltopo_callbacks callbacks{};
+  callbacks.peer = [](void*, int, colltopo_peer*) { return 77; };
+  std::vector<long long> numbers(3);
+  std::vector<int> list(3);
+  std::vector<std::byte> blocks(3);
+  std::string fault;
+  expect_error([&] { agreement.agree(findings); });
+  expect_error([&] { agreement.meet(findings, callbacks); });
+  expect_error([&] { agreement.all_good(&fault); });
+  expect_error([&] { agreement.least(3LL); });
+  expect_error([&] { agreement.add_up(numbers); });
+  expect_error([&] { agreement.exchange(numbers); });
+  expect_error([&] { agreement.gather(std::span(blocks).first(1), blocks); });
+  expect_error([&] { agreement.gather_lists(list, 10); });
+  expect_error([&] { agreement.wait_at_root(0); });
+  expect_error([&] { agreement.wait_for_root(0); });
+  expect_error([&] { agreement.text_of_rank_0("text"); });
+  expect_error([&] { agreement.text_of_rank_0("text", 4); });
+  EXPECT_EQ(agreement.gather(list), 77);
+  long long number = 3;
+  EXPECT_EQ(agreement.least(&number), 77);
 }
 
 }  // namespace
