@@ -69,7 +69,7 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
                                            .output_changes = true};
         rc = mca_coll_topo_move(topo, &move, &call);
     }
-    return mca_coll_topo_remember(topo, collective, bytes, 0, 0, 0, rc);
+    return mca_coll_topo_remember(topo, collective, bytes, 0, 0, MCA_COLL_TOPO_IN_PLACE(sbuf), rc);
 }
 
 /* A send count that the standard says to ignore is not ignored by all: tuned of 4.1 decides by it, and ranks that give
@@ -116,7 +116,8 @@ int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALL, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0, 0)) {
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALL, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0,
+                                   MCA_COLL_TOPO_IN_PLACE(sbuf))) {
         return mca_coll_topo_leave_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
     }
     return mca_coll_topo_serve_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
@@ -139,7 +140,8 @@ int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHER, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0, 0)) {
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHER, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0,
+                                   MCA_COLL_TOPO_IN_PLACE(sbuf))) {
         return MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_PASS_ON, allgather);
     }
     return mca_coll_topo_serve_allgather(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
@@ -264,6 +266,12 @@ int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_d
                                    : rc;
 }
 
+/* Of a reduction to a root only that is in place. */
+static inline int mca_coll_topo_all_in_place(int collective, const void *input)
+{
+    return COLLTOPO_REDUCE == collective ? 0 : MCA_COLL_TOPO_IN_PLACE(input);
+}
+
 /* A reduction whose datatype has gaps, or begins elsewhere than its buffer. */
 MCA_COLL_TOPO_SERVE mca_coll_topo_reduce_derived(mca_coll_topo_module_t *topo,
                                                  const mca_coll_topo_reduction_t *reduction, colltopo_call *call)
@@ -275,16 +283,18 @@ MCA_COLL_TOPO_SERVE mca_coll_topo_reduce_derived(mca_coll_topo_module_t *topo,
         /* Shards of several sizes, or a datatype that colltopo was not asked about. */
         return COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? rc : mca_coll_topo_error(rc);
     }
-    return mca_coll_topo_remember(topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count),
-                                  call->element_size, call->root, call->op_properties, rc);
+    return mca_coll_topo_remember(
+        topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count), call->element_size, call->root,
+        call->op_properties | mca_coll_topo_all_in_place(reduction->collective, reduction->input), rc);
 }
 
-static inline bool mca_coll_topo_reduction_was_declined(mca_coll_topo_module_t *topo, int collective, size_t count,
-                                                        int root, ompi_op_t *op, const ompi_datatype_t *dtype)
+static inline bool mca_coll_topo_reduction_was_declined(mca_coll_topo_module_t *topo, int collective, const void *input,
+                                                        size_t count, int root, ompi_op_t *op,
+                                                        const ompi_datatype_t *dtype)
 {
-    return mca_coll_topo_was_declined(topo, collective, mca_coll_topo_bytes(dtype, count),
-                                      (size_t) (dtype->super.ub - dtype->super.lb), root,
-                                      mca_coll_topo_op_properties(op, dtype));
+    return mca_coll_topo_was_declined(
+        topo, collective, mca_coll_topo_bytes(dtype, count), (size_t) (dtype->super.ub - dtype->super.lb), root,
+        mca_coll_topo_op_properties(op, dtype) | mca_coll_topo_all_in_place(collective, input));
 }
 
 /* `count` elements, or `counts` of them on each rank. Arguments and no structure: what only derived datatypes need is
@@ -333,7 +343,8 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
     if (NULL != counts) {
         return OPAL_LIKELY(0 >= rc && COLLTOPO_INVALID != rc) ? rc : mca_coll_topo_error(rc);
     }
-    return mca_coll_topo_remember(topo, collective, bytes, extent, root, op_properties, rc);
+    return mca_coll_topo_remember(topo, collective, bytes, extent, root,
+                                  op_properties | mca_coll_topo_all_in_place(collective, input), rc);
 }
 
 static inline int mca_coll_topo_leave_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count,
@@ -364,7 +375,7 @@ int mca_coll_topo_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t 
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_ALLREDUCE, (size_t) count, 0, op, dtype)) {
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_ALLREDUCE, sbuf, (size_t) count, 0, op, dtype)) {
         return mca_coll_topo_leave_allreduce(sbuf, rbuf, count, dtype, op, comm, topo);
     }
     return mca_coll_topo_serve_allreduce(sbuf, rbuf, count, dtype, op, comm, topo);
@@ -385,7 +396,7 @@ int mca_coll_topo_reduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t cou
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE, (size_t) count, root, op, dtype)) {
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE, sbuf, (size_t) count, root, op, dtype)) {
         return MCA_COLL_TOPO_PASS_ON(reduce, sbuf, rbuf, count, dtype, op, root);
     }
     return mca_coll_topo_serve_reduce(sbuf, rbuf, count, dtype, op, root, comm, topo);
@@ -408,7 +419,7 @@ int mca_coll_topo_reduce_scatter_block(const void *sbuf, void *rbuf, mca_coll_to
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE_SCATTER, (size_t) rcount, 0, op, dtype)) {
+    if (mca_coll_topo_reduction_was_declined(topo, COLLTOPO_REDUCE_SCATTER, sbuf, (size_t) rcount, 0, op, dtype)) {
         return MCA_COLL_TOPO_PASS_ON(reduce_scatter_block, sbuf, rbuf, rcount, dtype, op);
     }
     return mca_coll_topo_serve_reduce_scatter_block(sbuf, rbuf, rcount, dtype, op, comm, topo);

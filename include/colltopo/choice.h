@@ -62,6 +62,7 @@ struct Request {
   bool commutative = true;       // reductions
   bool associative_bits = true;  // reductions: any order gives the same bits
   bool fallback_allowed = true;  // false: the previous component is known to be wrong for this call
+  bool in_place = false;         // on all ranks: of a rooted collective only the root can be
   bool tried = true;             // a trial corrects the choice; where none does, a candidate must be further ahead
   /// Name of the component that would serve the call: "tuned", "han", "basic". Of others nothing is known but times
   /// that were measured; without, what is neither forced nor filed is theirs.

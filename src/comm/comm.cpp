@@ -212,6 +212,7 @@ Request Comm::request_of(Collective collective, const colltopo_call& call, Form 
   request.commutative = (call.op_properties & COLLTOPO_OP_COMMUTATIVE) != 0;
   request.associative_bits = (call.op_properties & COLLTOPO_OP_ASSOCIATIVE_BITS) != 0;
   request.fallback_allowed = call.previous_is_wrong == 0;
+  request.in_place = call.in_place != 0 && !rooted(collective);
   if (form != Form::blocking && callbacks_.previous_of_operations != nullptr) {
     request.previous = callbacks_.previous_of_operations;
   } else if (callbacks_.previous_component != nullptr) {

@@ -16,7 +16,8 @@ namespace colltopo {
 struct DecisionKey {
   Collective collective = Collective::alltoall;
   std::size_t from = 0, to = 0;  // bytes, a class of sizes
-  int operation = 0;             // 1: commutative, 2: any order gives the same bits; 0 where nothing is reduced
+  int operation = 0;             // of a reduction 1: commutative, 2: any order gives the same bits; 4: others are wrong
+                                 // for such calls; 8: in place
   std::string previous;          // name of the component that serves what is declined
 
   friend auto operator<=>(const DecisionKey&, const DecisionKey&) = default;

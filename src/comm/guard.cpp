@@ -101,9 +101,9 @@ std::size_t Guard::first_calls(Class& one, const Request& request, const Decisio
   return *one.first_calls;
 }
 
-// The calls so far count for the class that they turn out to be of.
+// The calls so far, with the one at hand, count for the class that they turn out to be of.
 const Decision* Guard::look_by_mean(const Class& one, Request request, std::size_t own_bytes) {
-  request.bytes = agreed_mean(one.own_bytes, one.calls);
+  request.bytes = agreed_mean(one.own_bytes + own_bytes, one.calls + 1);
   set_mean(request.collective, request.bytes);
   const Decision& standing = selector_.decide(request);
   if (!standing.open) return &standing;
@@ -169,9 +169,9 @@ void Guard::say(const Request& request, const Outcome& outcome) const {
   if (!voice_.heard(1)) return;
   std::string times;
   for (const Outcome::Time& time : outcome.times) times += (times.empty() ? "" : ", ") + time_text(time);
-  voice_.say(1, fmt::format("{} of {} to {} bytes{} on {} ranks: {} (measured: {})", name(request.collective),
-                            outcome.key.from, outcome.key.to - 1, is_sized(request) ? "" : " a block, on average,",
-                            ranks_, outcome.winner, times));
+  voice_.say(1, fmt::format("{}{} of {} to {} bytes{} on {} ranks: {} (measured: {})", name(request.collective),
+                            request.in_place ? " in place" : "", outcome.key.from, outcome.key.to - 1,
+                            is_sized(request) ? "" : " a block, on average,", ranks_, outcome.winner, times));
 }
 
 void Guard::advance() {

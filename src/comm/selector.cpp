@@ -71,8 +71,9 @@ const Decision& Selector::decide(const Request& request) {
   auto& all = kept_[index_of(request.collective)];
   const auto found = std::ranges::find_if(all, [&](const auto& kept) {
     return kept->rule == rule && kept->filed == filed && kept->fallback_allowed == request.fallback_allowed &&
-           kept->op_properties == properties && (kept->root < 0 || kept->root == request.root) &&
-           kept->from <= request.bytes && request.bytes < kept->to && kept->previous == request.previous;
+           kept->in_place == request.in_place && kept->op_properties == properties &&
+           (kept->root < 0 || kept->root == request.root) && kept->from <= request.bytes && request.bytes < kept->to &&
+           kept->previous == request.previous;
   });
   if (found != all.end()) return (*found)->decision;
   auto kept = std::make_unique<Kept>(decided(request, rule, filed));
@@ -80,6 +81,7 @@ const Decision& Selector::decide(const Request& request) {
   kept->filed = filed;
   kept->key = key_of(request);
   kept->fallback_allowed = request.fallback_allowed;
+  kept->in_place = request.in_place;
   kept->op_properties = properties;
   kept->previous = request.previous;
   if (all.size() >= k_most_kept) all.erase(all.begin());

@@ -50,7 +50,7 @@ class SelectorState {
   struct Kept {
     const Rule* rule = nullptr;  // that sent them there
     bool filed = false;          // folders are asked
-    bool fallback_allowed = true;
+    bool fallback_allowed = true, in_place = false;
     int op_properties = 0;
     Rank root = -1;  // -1: any
     std::string previous;

@@ -15,7 +15,7 @@ namespace colltopo {
 
 DecisionKey Selector::key_of(const Request& request) {
   const SizeClass sizes = size_class_of(request.bytes);
-  int operation = request.fallback_allowed ? 0 : 4;
+  int operation = (request.fallback_allowed ? 0 : 4) | (request.in_place ? 8 : 0);
   if (reduces(request.collective)) operation |= (request.commutative ? 1 : 0) | (request.associative_bits ? 2 : 0);
   return {request.collective, sizes.from, sizes.to, operation, std::string(request.previous)};
 }

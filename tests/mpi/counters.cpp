@@ -67,6 +67,36 @@ void calls_messages_and_bytes_are_counted() {
   MPI_Comm_free(&comm);
 }
 
+// A call in place that is left to others, because it would be copied, says nothing of calls that are not in place.
+void calls_in_place_decide_nothing_for_others() {
+  MPI_Comm comm = with_settings(MPI_COMM_WORLD, {"alltoall_algorithm", "pairwise", "alltoallv_algorithm", "pairwise",
+                                                 "alltoallw_algorithm", "pairwise"});
+  const auto ranks = static_cast<std::size_t>(ranks_of(comm));
+  constexpr int k_block = 1 << 20, k_calls = 3;
+  std::vector<char> out(ranks * k_block), in(out);
+  const std::vector<int> counts(ranks, k_block);
+  const std::vector<MPI_Datatype> types(ranks, MPI_CHAR);
+  std::vector<int> places(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) places[rank] = static_cast<int>(rank) * k_block;
+  const auto make_calls = [&](const void* from) {
+    for (int call = 0; call < k_calls; ++call) {
+      MPI_Alltoall(from, k_block, MPI_CHAR, in.data(), k_block, MPI_CHAR, comm);
+      MPI_Alltoallv(from, counts.data(), places.data(), MPI_CHAR, in.data(), counts.data(), places.data(), MPI_CHAR,
+                    comm);
+      MPI_Alltoallw(from, counts.data(), places.data(), types.data(), in.data(), counts.data(), places.data(),
+                    types.data(), comm);
+    }
+  };
+  const Counter left("coll_topo_fallbacks");
+  make_calls(MPI_IN_PLACE);
+  expect(left.since_made() >= k_calls, "alltoalls in place to be left to others, not %llu", left.since_made());
+  const Counter by_pairwise("coll_topo_calls_pairwise");
+  make_calls(out.data());
+  expect(by_pairwise.since_made() == 3 * k_calls, "all calls that are not in place by pairwise, not %llu of 9",
+         by_pairwise.since_made());
+  MPI_Comm_free(&comm);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,5 +104,6 @@ int main(int argc, char** argv) {
   every_parameter_is_a_control_variable();
   a_written_parameter_is_heeded();
   calls_messages_and_bytes_are_counted();
+  calls_in_place_decide_nothing_for_others();
   return job.verdict();
 }

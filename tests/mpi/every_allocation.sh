@@ -57,7 +57,7 @@ tries() {
     errors=$((errors + $(echo "$line" | sed 's/.*, \([0-9]*\) errors/\1/')))
     to=$(echo "$line" | sed 's/^[a-z ]*\([0-9]*\),.*/\1/')
     case $line in
-      done*) [ "$to" -ge "$from" ] || break && from=$((to + to / 4 + 1)) ;;
+      done*) [ "$to" -ge "$from" ] || break && from=$((2 * to + 1)) ;;
       *) from=$to ;;
     esac
   done

@@ -538,6 +538,16 @@ TEST_F(Guarded, calls_whose_sizes_nobody_knows_are_tried_at_the_mean_of_the_firs
   EXPECT_EQ(untried[0], std::string(100, 'l'));
 }
 
+TEST_F(Guarded, the_mean_is_of_the_first_call_where_trials_begin_with_it) {
+  Ranks ranks(k_ranks);
+  ranks.run([](int rank, colltopo_comm* comm) {
+    for (const auto& [name, value] : {std::pair{"verbose", "1"}, {"trial_after", "0"}})
+      ASSERT_EQ(colltopo_comm_set(comm, name, value), COLLTOPO_SUCCESS);
+    alltoallv_calls(rank, comm, 100, 0us);
+  });
+  EXPECT_THAT(ranks.said, Contains(HasSubstr("alltoallv of 12 to 13 bytes a block, on average, on 4 ranks: ")));
+}
+
 TEST_F(Guarded, rounds_end_when_blocks_have_become_others) {
   std::ofstream(path_) << "colltopo-decisions 1\n";
   Ranks first(k_ranks);
