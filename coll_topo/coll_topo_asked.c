@@ -75,9 +75,12 @@ static int mca_coll_topo_look_at_devices(mca_coll_topo_request_t *request, bool 
 }
 
 /* In a communicator's first call the others wait for this rank; in later ones nobody does. */
-static int mca_coll_topo_leave_to_former(mca_coll_topo_module_t *topo, bool in_turn)
+static int mca_coll_topo_leave_to_former(mca_coll_topo_request_t *request, bool in_turn)
 {
-    const int rc = colltopo_leave(topo->collectives, in_turn ? COLLTOPO_IN_TURN : COLLTOPO_AT_ONCE);
+    mca_coll_topo_module_t *topo = request->topo;
+    const int rc = colltopo_leave(
+        topo->collectives, request->kind->collective,
+        (in_turn ? COLLTOPO_IN_TURN : COLLTOPO_AT_ONCE) | (request->super.super.req_persistent ? COLLTOPO_AGAIN : 0));
 
     if (COLLTOPO_UNKNOWN == rc) {
         return rc;
@@ -92,7 +95,7 @@ int mca_coll_topo_prepare(mca_coll_topo_request_t *request, bool in_turn)
     int rc;
 
     if (OPAL_UNLIKELY(request->asked.declines_alone)) {
-        return mca_coll_topo_leave_to_former(request->topo, in_turn);
+        return mca_coll_topo_leave_to_former(request, in_turn);
     }
     rc = NULL == mca_coll_topo_device() ? OMPI_SUCCESS : mca_coll_topo_look_at_devices(request, in_turn);
     if (OMPI_SUCCESS != rc) {

@@ -40,7 +40,7 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
 
     /* Wrong by the standard. What becomes of it is for the previous module to say, as without this one. */
     if (OPAL_UNLIKELY(!in_place && mca_coll_topo_bytes(sdtype, scount) != bytes)) {
-        return mca_coll_topo_decline_alone(topo);
+        return mca_coll_topo_decline_alone(topo, collective);
     }
     if (0 == bytes) {
         return OMPI_SUCCESS;
@@ -197,7 +197,7 @@ static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_
 
     /* Wrong by the standard, as in an exchange. */
     if (OPAL_UNLIKELY(mca_coll_topo_bytes(input.dtype, input.count) != bytes)) {
-        return mca_coll_topo_decline_alone(topo);
+        return mca_coll_topo_decline_alone(topo, collective);
     }
     if (0 == bytes) {
         return OMPI_SUCCESS;

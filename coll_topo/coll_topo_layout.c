@@ -209,7 +209,7 @@ int mca_coll_topo_reduction(mca_coll_topo_module_t *module, const mca_coll_topo_
 
     if (!mca_coll_topo_shell_reduction(asked, &reduction, call)) {
         mca_coll_topo_count_passed_on(module);
-        return mca_coll_topo_decline_alone(module);
+        return mca_coll_topo_decline_alone(module, asked->collective);
     }
     if (OPAL_LIKELY(shell_is_dense(&reduction.layout))) {
         return mca_coll_topo_run(module, asked->collective, call);

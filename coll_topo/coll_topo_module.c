@@ -278,12 +278,12 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module)
     return OMPI_SUCCESS;
 }
 
-int mca_coll_topo_decline_alone(mca_coll_topo_module_t *module)
+int mca_coll_topo_decline_alone(mca_coll_topo_module_t *module, int collective)
 {
     int rc = module->serving ? OMPI_SUCCESS : mca_coll_topo_module_start(module);
 
     if (OMPI_SUCCESS == rc) {
-        rc = colltopo_leave(module->collectives, 0);
+        rc = colltopo_leave(module->collectives, collective, 0);
         rc = COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? COLLTOPO_DECLINED : mca_coll_topo_error(rc);
     }
     return rc;

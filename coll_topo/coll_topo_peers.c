@@ -19,17 +19,17 @@
 static char mca_coll_topo_key[] = "coll.topo.here";
 
 /* The form of what is published; another one has another number. */
-enum { MCA_COLL_TOPO_FORM = 1, MCA_COLL_TOPO_PUBLISHED = 96 };
+enum { MCA_COLL_TOPO_FORM = 2, MCA_COLL_TOPO_PUBLISHED = 96 };
 
 typedef struct mca_coll_topo_presence_t {
     unsigned form;
-    int priority, has_device;
+    int priority, has_device, has_settings;
     unsigned long long build, others; /* `others`: of the other components, a sum */
 } mca_coll_topo_presence_t;
 
 /* What is remembered of a process: a question for what nobody has published takes long. */
 typedef struct mca_coll_topo_known_t {
-    int kind;
+    int kind, has_settings;
     char how[80]; /* it differs */
 } mca_coll_topo_known_t;
 
@@ -73,9 +73,24 @@ static unsigned long long mca_coll_topo_sum_of_others(void)
 
 static bool mca_coll_topo_read(const char *text, mca_coll_topo_presence_t *presence)
 {
-    return 5
-           == sscanf(text, "%u %d %d %llx %llx", &presence->form, &presence->priority, &presence->has_device,
-                     &presence->build, &presence->others);
+    return 6
+           == sscanf(text, "%u %d %d %llx %llx %d", &presence->form, &presence->priority, &presence->has_device,
+                     &presence->build, &presence->others, &presence->has_settings);
+}
+
+/* Any but one that only says more. */
+static bool mca_coll_topo_has_settings(void)
+{
+    const colltopo_setting *settings = colltopo_settings();
+
+    for (int i = 0; NULL != settings[i].name; ++i) {
+        const char *value = mca_coll_topo_component.settings[i];
+        const char *usual = NULL == settings[i].default_value ? "" : settings[i].default_value;
+        if (NULL != value && 0 != strcmp("verbose", settings[i].name) && 0 != strcmp(usual, value)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Before Open MPI's processes exchange what they have published. Without it this process would be absent to others. */
@@ -93,10 +108,11 @@ bool mca_coll_topo_publish(void)
     *own = (mca_coll_topo_presence_t){.form = MCA_COLL_TOPO_FORM,
                                       .priority = mca_coll_topo_component.priority,
                                       .has_device = NULL != mca_coll_topo_device(),
+                                      .has_settings = mca_coll_topo_has_settings(),
                                       .build = colltopo_build(),
                                       .others = mca_coll_topo_sum_of_others()};
-    (void) snprintf(published, MCA_COLL_TOPO_PUBLISHED, "%u %d %d %llx %llx", own->form, own->priority, own->has_device,
-                    own->build, own->others);
+    (void) snprintf(published, MCA_COLL_TOPO_PUBLISHED, "%u %d %d %llx %llx %d", own->form, own->priority,
+                    own->has_device, own->build, own->others, own->has_settings);
     OPAL_MODEX_SEND_VALUE(rc, MCA_COLL_TOPO_MODEX_SCOPE, mca_coll_topo_key, published, MCA_COLL_TOPO_MODEX_STRING);
     if (OPAL_SUCCESS != rc) {
         published[0] = '\0';
@@ -146,14 +162,20 @@ static int mca_coll_topo_ask_for(opal_process_name_t name, char text[MCA_COLL_TO
     return OPAL_ERR_OUT_OF_RESOURCE == rc ? MPI_ERR_NO_MEM : COLLTOPO_SUCCESS;
 }
 
-static int mca_coll_topo_kind_of(const char *text)
+/* Settings are compared when the ranks meet. */
+static mca_coll_topo_known_t mca_coll_topo_known_of(const char *text)
 {
-    mca_coll_topo_presence_t presence;
+    const mca_coll_topo_presence_t *own = &mca_coll_topo_peers.own;
+    mca_coll_topo_presence_t other;
 
-    if (!mca_coll_topo_read(text, &presence) || presence.priority < 0) {
-        return COLLTOPO_PEER_ABSENT;
+    if (!mca_coll_topo_read(text, &other) || other.priority < 0) {
+        return (mca_coll_topo_known_t){.kind = COLLTOPO_PEER_ABSENT};
     }
-    return 0 == strcmp(mca_coll_topo_peers.published, text) ? COLLTOPO_PEER_ALIKE : COLLTOPO_PEER_DIFFERENT;
+    const bool is_alike = '\0' != mca_coll_topo_peers.published[0] && own->form == other.form
+                          && own->priority == other.priority && own->has_device == other.has_device
+                          && own->build == other.build && own->others == other.others;
+    return (mca_coll_topo_known_t){.kind = is_alike ? COLLTOPO_PEER_ALIKE : COLLTOPO_PEER_DIFFERENT,
+                                   .has_settings = other.has_settings};
 }
 
 static void mca_coll_topo_say_difference(const char *text, size_t size, char *difference)
@@ -209,7 +231,7 @@ int mca_coll_topo_peer(void *context, int rank, colltopo_peer *peer)
     const mca_coll_topo_module_t *module = (const mca_coll_topo_module_t *) context;
     const opal_process_name_t name = ompi_group_get_proc_name(module->comm->c_remote_group, rank);
     const uint64_t key = (uint64_t) name.jobid << 32 | name.vpid;
-    mca_coll_topo_known_t known = {COLLTOPO_PEER_ABSENT, ""};
+    mca_coll_topo_known_t known = {.kind = COLLTOPO_PEER_ABSENT};
 
     if (!mca_coll_topo_recall(key, &known)) {
         char text[MCA_COLL_TOPO_PUBLISHED] = "";
@@ -217,13 +239,14 @@ int mca_coll_topo_peer(void *context, int rank, colltopo_peer *peer)
         if (COLLTOPO_SUCCESS != rc) {
             return rc;
         }
-        known.kind = mca_coll_topo_kind_of(text);
+        known = mca_coll_topo_known_of(text);
         if (COLLTOPO_PEER_ALIKE != known.kind) {
             mca_coll_topo_say_difference(text, sizeof(known.how), known.how);
         }
         mca_coll_topo_keep_known(key, &known);
     }
     peer->kind = known.kind;
+    peer->has_settings = known.has_settings;
     if (COLLTOPO_PEER_ALIKE != known.kind) {
         const char *form = name.jobid == OMPI_PROC_MY_NAME->jobid ? "rank %u of MPI_COMM_WORLD on %.48s %.64s"
                                                                   : "rank %u of another job on %.48s %.64s";

@@ -278,6 +278,7 @@ void mca_coll_topo_callbacks(mca_coll_topo_module_t *module, colltopo_callbacks 
         .host_names = mca_coll_topo_host_names,
         .say = mca_coll_topo_say,
         .peer = mca_coll_topo_peer,
+        .has_settings = mca_coll_topo_has_info(module->comm, "coll_topo_"),
         .places_are_local = 1,
         .previous_component = mca_coll_topo_previous_component,
         .previous_of_operations = "libnbc",

@@ -55,7 +55,7 @@ int mca_coll_topo_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, omp
                                  == mca_coll_topo_bytes(rdtype, (size_t) mca_coll_topo_count_at(rcounts, topo->rank));
         rc = fits ? mca_coll_topo_serve_uneven(topo, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place,
                                                0, bytes)
-                  : mca_coll_topo_decline_alone(topo);
+                  : mca_coll_topo_decline_alone(topo, COLLTOPO_ALLGATHERV);
     }
     return COLLTOPO_DECLINED == rc
                ? mca_coll_topo_leave_allgatherv(sbuf, scount, sdtype, rbuf, rcounts, displs, rdtype, comm, topo)

@@ -57,6 +57,7 @@ enum {
 };
 typedef struct colltopo_peer {
   int kind;
+  int has_settings;     /* whether it was started with any but `verbose` */
   char difference[160]; /* unless it is alike, who differs and how: "rank 3 on node2 does not have coll/topo" */
 } colltopo_peer;
 
@@ -87,6 +88,8 @@ typedef struct colltopo_callbacks {
   /* One line without newline. level 0: a warning; 1: per communicator and collective; 2: per call. Called on one rank
    * only: on rank 0 for what all ranks know, on the lowest rank that is concerned for anything else. */
   void (*say)(void* context, int level, const char* line);
+  /* Not 0: the communicator has settings of its own, which are the same on all ranks. */
+  int has_settings;
   /* Not 0: host_names, and locality for COLLTOPO_NODE, communicate with nobody. */
   int places_are_local;
   /* The component that serves a collective when colltopo declines, as its price depends on it: "tuned", "han". Equal on
@@ -204,9 +207,9 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
 /* In place of a call that this rank leaves to the previous implementation for a reason that others may not have. In a
  * communicator's first call they wait for it to agree, so it does, and all decline that call; later ones are the
  * others' to serve or not. COLLTOPO_SUCCESS, COLLTOPO_DECLINED if everything is declined for ever, or an error. `how`:
- * COLLTOPO_IN_TURN in a turn, COLLTOPO_AT_ONCE for a call that does not block, otherwise 0. At once it may be
- * COLLTOPO_UNKNOWN: the call needs a turn. */
-int colltopo_leave(colltopo_comm* comm, int how);
+ * COLLTOPO_IN_TURN in a turn, COLLTOPO_AT_ONCE for a call that does not block, otherwise 0; COLLTOPO_AGAIN beside it as
+ * for colltopo_make. At once it may be COLLTOPO_UNKNOWN: the call needs a turn. */
+int colltopo_leave(colltopo_comm* comm, int collective, int how);
 
 /* How many calls were left to the previous implementation; for a caller that remembers what was declined, and adds one
  * for an equal call: what decides is listed at colltopo_call, and decides the same until `replaced` is called. Holds as

@@ -123,12 +123,14 @@ int colltopo_serves(colltopo_comm* comm, int collective, const colltopo_call* ca
                [&] { return comm->comm.serves(static_cast<Collective>(collective), *call) ? 1 : 0; });
 }
 
-int colltopo_leave(colltopo_comm* comm, int how) {
+int colltopo_leave(colltopo_comm* comm, int collective, int how) {
   using Leaving = colltopo::Comm::Leaving;
   const Leaving leaving = (how & COLLTOPO_IN_TURN) != 0   ? Leaving::in_turn
                           : (how & COLLTOPO_AT_ONCE) != 0 ? Leaving::at_once
                                                           : Leaving::blocks;
-  return guard(static_cast<int>(COLLTOPO_INVALID), [&] { return comm->comm.leave(leaving); });
+  return guard(static_cast<int>(COLLTOPO_INVALID), [&] {
+    return comm->comm.leave(static_cast<Collective>(collective), leaving, (how & COLLTOPO_AGAIN) != 0);
+  });
 }
 
 unsigned long long* colltopo_passed_on_count(colltopo_comm* comm) { return comm->comm.passed_on(); }

@@ -158,12 +158,14 @@ int Comm::run_in_trial(Collective collective, const colltopo_call& call, Ready* 
   return code;
 }
 
-int Comm::leave(Leaving how) {
-  if (how == Leaving::at_once && !(turns_.empty() && settled_)) return COLLTOPO_UNKNOWN;
+int Comm::leave(Collective collective, Leaving how, bool again) {
+  const Form form = again ? Form::persistent : Form::operation;
+  if (how == Leaving::at_once && !(turns_.empty() && (settled_ || is_left_unmet(collective, form))))
+    return COLLTOPO_UNKNOWN;
   std::optional<Alone> alone;
   if (how == Leaving::blocks) alone.emplace(*this);
   together([&] {
-    if (settled_) return;
+    if (settled_ || is_left_unmet(collective, form)) return;
     settle(true);
     if (how == Leaving::blocks) watch_.counts(1);  // as on ranks that decline the call
   });
@@ -188,8 +190,35 @@ int Comm::gather(int* values) {
   });
 }
 
+// The root of a small broadcast goes on before others have come to it, and programs rely on that. So ranks meet in the
+// first call in which each waits for all others, and leave calls with a root until then; not where the user has said
+// what is to serve calls. Which of both it is rank 0's settings say, which all ranks know without a message.
+bool Comm::is_left_unmet(Collective collective, Form form) {
+  if (settled_ || !rooted(collective) || form == Form::persistent) return false;
+  if (callbacks_.peer == nullptr || callbacks_.has_settings != 0) return false;
+  colltopo_peer first{};
+  if (callbacks_.peer(callbacks_.context, 0, &first) != 0) throw std::bad_alloc();
+  if (first.has_settings != 0) return false;
+  if (!std::exchange(said_missing_, true)) say_who_is_missing();
+  return true;
+}
+
+// As in Agreement::meet(), for the lowest rank that takes part; of very many ranks it looks at the first.
+void Comm::say_who_is_missing() const {
+  constexpr Rank k_most = 1024;
+  colltopo_peer peer{};
+  for (Rank lower = 0; lower < rank_; ++lower)
+    if (callbacks_.peer(callbacks_.context, lower, &peer) != 0 || peer.kind != COLLTOPO_PEER_ABSENT) return;
+  for (Rank other = rank_ + 1; other < std::min(ranks_, k_most); ++other) {
+    if (callbacks_.peer(callbacks_.context, other, &peer) != 0) return;
+    if (peer.kind == COLLTOPO_PEER_ALIKE) continue;
+    return voice_.say(0, fmt::format("{}; all ranks must have the same; using {}", peer.difference, voice_.previous()));
+  }
+}
+
 void Comm::settle(bool leaves) {
   settled_ = true;
+  turns_.forget();
   const bool on_disk = !settings_.topology.empty() || !settings_.schedules.empty() || !settings_.rules.empty();
   std::string fault;
   std::string stamp = on_disk && rank_ == 0 ? selector_.stamp() : "";
@@ -227,7 +256,10 @@ const Decision* Comm::decide(Collective collective, const colltopo_call& call, F
 }
 
 const Decision* Comm::decide_together(Collective collective, const colltopo_call& call, Form form) {
-  if (!settled_) settle(false);
+  if (is_left_unmet(collective, form))
+    leaves_first_ = true;
+  else if (!settled_)
+    settle(false);
   if (leaves_first_) {
     if (form == Form::blocking) guard_.leave_once(collective);
     return nullptr;

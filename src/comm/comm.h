@@ -50,7 +50,7 @@ class Comm {
   /// Of a call that this rank leaves to the previous implementation: agrees with the others unless that is done, and
   /// makes them leave the call that they agree in. COLLTOPO_DECLINED: nothing is ever served; COLLTOPO_UNKNOWN: not at
   /// once.
-  int leave(Leaving how);
+  int leave(Collective collective, Leaving how, bool again);
   /// How many calls were left to the previous implementation: callers that remember what was declined add to it.
   unsigned long long* passed_on() noexcept { return fallbacks_.number(); }
   long long* until_look() noexcept { return watch_.left(); }
@@ -122,6 +122,9 @@ class Comm {
     }
   }
   void settle(bool leaves);
+  /// Whether the call is left because the ranks have not met and need not for it.
+  bool is_left_unmet(Collective collective, Form form);
+  void say_who_is_missing() const;
   Request request_of(Collective collective, const colltopo_call& call, Form form) const;
   /// The decision if the call is to be served.
   const Decision* decide(Collective collective, const colltopo_call& call, Form form);
@@ -200,6 +203,7 @@ class Comm {
   bool said_unusable_ = false;  // what changed
   bool settled_ = false;
   bool failed_together_ = false;
+  bool said_missing_ = false;
   bool leaves_first_ = false;      // the call in which the ranks have settled
   bool replaced_in_turn_ = false;  // and the caller is to be told
   RecentCalls recent_;

@@ -61,7 +61,11 @@ int Comm::make(Collective collective, const colltopo_call& call, bool may_commun
   std::shared_ptr<Ready> plan;
   const bool is_known = !has_own_plan && find_operation(collective, call, &plan);
   if (!is_known) {
-    if (!may_communicate && !was_decided(collective, call)) return COLLTOPO_UNKNOWN;
+    if (!may_communicate && !was_decided(collective, call)) {
+      if (!is_left_unmet(collective, form)) return COLLTOPO_UNKNOWN;
+      fallbacks_.increase();
+      return COLLTOPO_DECLINED;
+    }
     const Decision* decision = decide(collective, call, form);
     const bool by_rounds = decision != nullptr && aggregates(collective, *decision);
     if (by_rounds && collective == Collective::neighborhood && !knows_pairs_) {

@@ -364,10 +364,10 @@ static bool has_private(struct shim_communicator *communicator)
     return !communicator->broken;
 }
 
-int shim_decline_alone(struct shim_communicator *communicator)
+int shim_decline_alone(struct shim_communicator *communicator, int collective)
 {
     if (has_private(communicator)) {
-        const int left = colltopo_leave(communicator->collectives, 0);
+        const int left = colltopo_leave(communicator->collectives, collective, 0);
         if (left != COLLTOPO_SUCCESS && left != COLLTOPO_DECLINED) {
             return shim_answer(shim_error(left), communicator->comm);
         }

@@ -47,7 +47,7 @@ int shim_serves(struct shim_communicator *communicator, int collective, const co
 /* For a call that this rank leaves to the library for a reason that the others may not have: lengths that differ, or
  * wrong arguments of a root's own, which others send to and are done. In a communicator's first call the others wait
  * for this rank, so it agrees with them first. COLLTOPO_DECLINED. */
-int shim_decline_alone(struct shim_communicator *communicator);
+int shim_decline_alone(struct shim_communicator *communicator, int collective);
 
 /* Whether calls have been served before: then colltopo may be run without asking, and decline. */
 bool shim_has_served(const struct shim_communicator *communicator);

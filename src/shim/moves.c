@@ -80,7 +80,7 @@ static int run_move(struct shim_communicator *communicator, const struct move *m
 
     /* Wrong by the standard, or nothing to move: the library knows what to do then. */
     if (has_input && input.size * (size_t)move->input.count != bytes) {
-        return shim_decline_alone(communicator);
+        return shim_decline_alone(communicator, move->collective);
     }
     if (bytes == 0) {
         return COLLTOPO_DECLINED;
@@ -208,7 +208,7 @@ int shim_gather(struct shim_blocks input, struct shim_blocks output, int root, M
         return COLLTOPO_DECLINED;
     }
     if (is_root && is_wrong_to_receive(&output)) {
-        return shim_decline_alone(communicator);
+        return shim_decline_alone(communicator, move.collective);
     }
     status = hand_out(communicator, &move, in_place, root);
     return status == COLLTOPO_DECLINED ? shim_mend_gather(communicator, &input, &output, root) : status;
@@ -231,7 +231,7 @@ int shim_scatter(struct shim_blocks input, struct shim_blocks output, int root, 
     move.input = is_root ? input : none_like(output);
     move.output = in_place ? none_like(input) : output;
     if (!is_root && output.buffer == MPI_IN_PLACE) {
-        return shim_decline_alone(communicator); /* as the root may write */
+        return shim_decline_alone(communicator, move.collective); /* as the root may write */
     }
     if ((is_root && is_wrong(&input)) || (!in_place && is_wrong_to_receive(&output))) {
         return COLLTOPO_DECLINED;

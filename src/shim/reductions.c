@@ -76,7 +76,7 @@ static int run_reduction(struct shim_communicator *communicator, struct reductio
         return COLLTOPO_DECLINED;
     }
     if (!shell_can_reduce(&shell->layout)) {
-        return shim_decline_alone(communicator);
+        return shim_decline_alone(communicator, shell->collective);
     }
     dense = shell_is_dense(&shell->layout);
     shell_reduction_begins(shell, call);
@@ -143,7 +143,7 @@ int shim_reduce(struct shim_operands operands, long long count, int root, MPI_Co
     }
     if (root == communicator->rank) {
         if (operands.output == MPI_IN_PLACE) {
-            return shim_decline_alone(communicator);
+            return shim_decline_alone(communicator, COLLTOPO_REDUCE);
         }
         reduction.shell.receives = true;
         reduction.shell.output_count = (size_t)count;

@@ -174,7 +174,7 @@ int shim_allgatherv(struct shim_vector input, struct shim_vector output, MPI_Com
     own = (size_t)count_at(&output, (size_t)communicator->rank) * element;
     /* Wrong by the standard; or there may be nothing to move. */
     if (!in_place && (size_t)input.count * shim_layout_of(input.type).size != own) {
-        status = shim_decline_alone(communicator);
+        status = shim_decline_alone(communicator, COLLTOPO_ALLGATHERV);
     } else if (bytes != 0) {
         status = run_uneven(communicator, COLLTOPO_ALLGATHERV, in_place ? NULL : &input, &output, in_place, 0);
     }
@@ -196,7 +196,7 @@ int shim_gatherv(struct shim_vector input, struct shim_vector output, int root, 
         return COLLTOPO_DECLINED;
     }
     if (is_root && !is_right(&output, (size_t)communicator->ranks, shim_may_receive)) {
-        return shim_decline_alone(communicator);
+        return shim_decline_alone(communicator, COLLTOPO_GATHERV);
     }
     status =
         run_uneven(communicator, COLLTOPO_GATHERV, in_place ? NULL : &input, is_root ? &output : NULL, in_place, root);
@@ -215,7 +215,7 @@ int shim_scatterv(struct shim_vector input, struct shim_vector output, int root,
     is_root = root == communicator->rank;
     in_place = is_root && output.buffer == MPI_IN_PLACE;
     if (!is_root && output.buffer == MPI_IN_PLACE) {
-        return shim_decline_alone(communicator); /* as the root may write */
+        return shim_decline_alone(communicator, COLLTOPO_SCATTERV); /* as the root may write */
     }
     if ((!in_place && !is_right(&output, 1, shim_may_receive)) ||
         (is_root && !is_right(&input, (size_t)communicator->ranks, shim_is_usable))) {

@@ -118,7 +118,7 @@ TEST(MissingRanks, make_all_others_decline_for_ever) {
       call.element_size = sizeof(int);
       long long least = 1;
       EXPECT_EQ(colltopo_allgather(comm, &call), COLLTOPO_DECLINED);
-      EXPECT_EQ(colltopo_leave(comm, 0), COLLTOPO_DECLINED);
+      EXPECT_EQ(colltopo_leave(comm, COLLTOPO_ALLGATHER, 0), COLLTOPO_DECLINED);
       EXPECT_EQ(colltopo_least(comm, &least), COLLTOPO_DECLINED);
       EXPECT_EQ(colltopo_allgather(comm, &call), COLLTOPO_DECLINED);
     });
@@ -140,7 +140,7 @@ TEST(FirstCall, is_left_by_all_if_one_rank_leaves_it) {
       call.output = output.data();
       call.count = 5;
       call.element_size = sizeof(int);
-      EXPECT_EQ(rank == odd ? colltopo_leave(comm, 0) : colltopo_allgather(comm, &call),
+      EXPECT_EQ(rank == odd ? colltopo_leave(comm, COLLTOPO_ALLGATHER, 0) : colltopo_allgather(comm, &call),
                 rank == odd ? COLLTOPO_SUCCESS : COLLTOPO_DECLINED);
       // Nobody may remember that.
       EXPECT_EQ(*colltopo_left(comm), rank == odd ? 0U : 1U << COLLTOPO_ALLGATHER);
@@ -155,8 +155,8 @@ TEST(FirstCall, is_left_by_all_if_one_rank_leaves_it) {
 TEST(Agreement, has_a_tag_that_no_data_has) {
   Ranks all(4);
   all.run([](int, colltopo_comm* comm) {
-    EXPECT_EQ(colltopo_leave(comm, 0), COLLTOPO_SUCCESS);
-    EXPECT_EQ(colltopo_leave(comm, 0), COLLTOPO_SUCCESS);
+    EXPECT_EQ(colltopo_leave(comm, COLLTOPO_ALLGATHER, 0), COLLTOPO_SUCCESS);
+    EXPECT_EQ(colltopo_leave(comm, COLLTOPO_ALLGATHER, 0), COLLTOPO_SUCCESS);
   });
   EXPECT_TRUE(all.has_sent(COLLTOPO_AGREEMENT));
   for (int collective = 0; collective < COLLTOPO_COLLECTIVES; ++collective) EXPECT_FALSE(all.has_sent(collective));
