@@ -36,8 +36,7 @@ void others_go_on(MPI_Comm comm, Form form) {
   for (int round = 0; round < k_rounds; ++round) {
     const int own = value(rank, 0, round);
     int go = 0;
-    for (int peer = 1; rank == 0 && peer < ranks; ++peer)
-      MPI_Recv(&go, 1, MPI_INT, peer, 0, comm, MPI_STATUS_IGNORE);
+    for (int peer = 1; rank == 0 && peer < ranks; ++peer) MPI_Recv(&go, 1, MPI_INT, peer, 0, comm, MPI_STATUS_IGNORE);
     if (waits_in(form, round)) {
       MPI_Request request = MPI_REQUEST_NULL;
       MPI_Igather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, 0, comm, &request);
