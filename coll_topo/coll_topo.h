@@ -172,6 +172,7 @@ int mca_coll_topo_module_start(mca_coll_topo_module_t *module);
 /* For a call that this rank leaves to the former function for a reason that the others may not have: lengths that
  * differ, which is wrong by the standard and the former function's to answer. In a communicator's first call the others
  * wait for this rank, so it agrees with them first. COLLTOPO_DECLINED, or an error. */
+const char *mca_coll_topo_component_of(const ompi_communicator_t *comm, const mca_coll_base_module_t *module);
 int mca_coll_topo_decline_alone(mca_coll_topo_module_t *module, int collective);
 
 /* Nothing is known to be declined. */

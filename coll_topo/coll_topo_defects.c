@@ -29,21 +29,19 @@ static int mca_coll_topo_release(void)
     return found;
 }
 
-/* Open MPI does not say which component a module belongs to, but classes are named after theirs. */
-static bool mca_coll_topo_is_of(const mca_coll_base_module_t *module, const char *component)
+static bool mca_coll_topo_is_of(const ompi_communicator_t *comm, const mca_coll_base_module_t *module,
+                                const char *component)
 {
-    const char *name = ((const opal_object_t *) module)->obj_class->cls_name;
-    const size_t length = strlen("mca_coll_");
+    const char *name = mca_coll_topo_component_of(comm, module);
 
-    return 0 == strncmp(name, "mca_coll_", length) && 0 == strncmp(name + length, component, strlen(component))
-           && '_' == name[length + strlen(component)];
+    return NULL != name && 0 == strcmp(name, component);
 }
 
 static const struct shell_defect *mca_coll_topo_defect_of(const mca_coll_topo_module_t *module)
 {
     const mca_coll_base_module_t *previous = module->previous.alltoall_module;
 
-    return NULL != previous && mca_coll_topo_is_of(previous, "tuned")
+    return mca_coll_topo_is_of(module->comm, previous, "tuned")
                ? shell_alltoall_defect(mca_coll_topo_release(), module->ranks)
                : NULL;
 }
@@ -58,7 +56,7 @@ bool mca_coll_topo_cannot_be_above(const ompi_communicator_t *comm)
     const int release = mca_coll_topo_release();
 
     for (size_t i = 0; 40100 <= release && release <= 40199 && i < sizeof(below) / sizeof(below[0]); ++i) {
-        if (NULL != below[i] && mca_coll_topo_is_of(below[i], "han")) {
+        if (mca_coll_topo_is_of(comm, below[i], "han")) {
             return true;
         }
     }

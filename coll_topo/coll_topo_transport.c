@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "ompi/errhandler/errcode-internal.h"
+#include "ompi/mca/coll/base/coll_base_util.h"
 #include "ompi/mca/coll/base/coll_tags.h"
 #include "ompi/mca/pml/pml.h"
 #include "ompi/request/request.h"
@@ -151,57 +152,21 @@ static void mca_coll_topo_progress(void *context)
     opal_progress();
 }
 
-enum { MCA_COLL_TOPO_NAME = 32, MCA_COLL_TOPO_OWNERS = 32 };
-
-/* Open MPI does not say whose a module is; its class is called mca_coll_tuned_module_t, or ompi_coll_libnbc_module_t.
- * Functions would not tell: since 5.0 they lie in Open MPI's own library, and some components hand out those of others.
- */
-static void mca_coll_topo_find_owner(const opal_class_t *class, char name[MCA_COLL_TOPO_NAME])
+/* Of those that Open MPI has selected for the communicator; NULL: none of them. */
+const char *mca_coll_topo_component_of(const ompi_communicator_t *comm, const mca_coll_base_module_t *module)
 {
-    static const char middle[] = "_coll_", end[] = "_module_t";
-    const char *first = strstr(class->cls_name, middle);
-    const char *last = NULL == first ? NULL : strstr(first, end);
+    mca_coll_base_avail_coll_t *selected;
 
-    name[0] = '\0';
-    if (NULL == last) {
-        return;
-    }
-    first += sizeof(middle) - 1;
-    if (first < last && last - first < MCA_COLL_TOPO_NAME) {
-        memcpy(name, first, (size_t) (last - first));
-        name[last - first] = '\0';
-    }
-}
-
-/* NULL: nobody's that is known. */
-static const char *mca_coll_topo_component_of(const mca_coll_base_module_t *module)
-{
-    static struct {
-        const opal_class_t *class;
-        char name[MCA_COLL_TOPO_NAME];
-    } owners[MCA_COLL_TOPO_OWNERS];
-    static int known;
-    const opal_class_t *class;
-    const char *name = NULL;
-    int i = 0;
-
-    if (NULL == module) {
+    if (NULL == module || NULL == comm->c_coll->module_list) {
         return NULL;
     }
-    class = module->super.obj_class;
-    OPAL_THREAD_LOCK(&mca_coll_topo_component.lock);
-    while (i < known && owners[i].class != class) {
-        ++i;
+    OPAL_LIST_FOREACH(selected, comm->c_coll->module_list, mca_coll_base_avail_coll_t)
+    {
+        if (module == selected->ac_module) {
+            return selected->ac_component_name;
+        }
     }
-    if (i == known && known < MCA_COLL_TOPO_OWNERS) {
-        owners[known].class = class;
-        mca_coll_topo_find_owner(class, owners[known++].name);
-    }
-    if (i < known && '\0' != owners[i].name[0]) {
-        name = owners[i].name;
-    }
-    OPAL_THREAD_UNLOCK(&mca_coll_topo_component.lock);
-    return name;
+    return NULL;
 }
 
 static const char *mca_coll_topo_previous_component(void *context, int collective)
@@ -224,7 +189,7 @@ static const char *mca_coll_topo_previous_component(void *context, int collectiv
         [COLLTOPO_NEIGHBORHOOD] = module->previous.neighbor_alltoall_module,
     };
 
-    return mca_coll_topo_component_of(modules[collective]);
+    return mca_coll_topo_component_of(module->comm, modules[collective]);
 }
 
 void mca_coll_topo_note_previous(mca_coll_topo_module_t *module)
