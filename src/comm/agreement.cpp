@@ -156,12 +156,7 @@ Agreement::Result Agreement::meet(const Findings& findings, const colltopo_callb
   if (callbacks.peer == nullptr) return agree(findings);
   PresentTransport present(transport_, callbacks, ranks_);
   Result result = agree(findings, present);
-  colltopo_peer peer{};
-  if (!result.missing || callbacks.peer(callbacks.context, *result.missing, &peer) != 0) return result;
-  const std::string difference = peer.difference;
-  for (Rank lower = 0; lower < rank_; ++lower)
-    if (callbacks.peer(callbacks.context, lower, &peer) != 0 || peer.kind != COLLTOPO_PEER_ABSENT) return result;
-  result.fault = fmt::format("{}; all ranks must have the same", difference);
+  if (result.missing) result.fault = fault_of_missing(callbacks, rank_, ranks_, result.missing);
   return result;
 }
 

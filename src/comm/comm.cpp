@@ -12,6 +12,7 @@
 
 #include "colltopo/error.h"
 #include "comm/call_sizes.h"
+#include "comm/present_transport.h"
 
 namespace colltopo {
 
@@ -203,18 +204,9 @@ bool Comm::is_left_unmet(Collective collective, Form form) {
   return true;
 }
 
-// As in Agreement::meet(), for the lowest rank that takes part; of very many ranks it looks at the first.
 void Comm::say_who_is_missing() const {
-  constexpr Rank k_most = 64;  // look-ups of 15 us
-  colltopo_peer peer{};
-  for (Rank lower = 0; lower < rank_; ++lower)
-    if (callbacks_.peer(callbacks_.context, lower, &peer) != 0 || peer.kind != COLLTOPO_PEER_ABSENT) return;
-  for (Rank other = rank_ + 1; other < std::min(ranks_, k_most); ++other) {
-    if (callbacks_.peer(callbacks_.context, other, &peer) != 0) return;
-    if (peer.kind == COLLTOPO_PEER_ALIKE) continue;
-    const std::string fault = fmt::format("{}; all ranks must have the same", peer.difference);
-    return voice_.say(0, fmt::format("{}; using {}", fault, voice_.previous()));
-  }
+  const std::string fault = fault_of_missing(callbacks_, rank_, ranks_, std::nullopt);
+  if (!fault.empty()) voice_.say(0, fmt::format("{}; using {}", fault, voice_.previous()));
 }
 
 void Comm::settle(bool leaves) {

@@ -1,5 +1,8 @@
 #include "comm/present_transport.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -29,6 +32,25 @@ int PresentTransport::recv(std::byte* data, std::size_t bytes, Rank peer, Lane l
     std::memcpy(data + at, &value, sizeof value);
   }
   return 0;
+}
+
+std::string fault_of_missing(const colltopo_callbacks& callbacks, Rank rank, Rank ranks, std::optional<Rank> met) {
+  constexpr Rank k_most_looked_at = 64;  // what is not known yet takes 15 us
+  colltopo_peer found{};
+  const auto kind_of = [&](Rank peer) {
+    return callbacks.peer(callbacks.context, peer, &found) == 0 ? found.kind : COLLTOPO_PEER_ALIKE;
+  };
+  for (Rank lower = 0; lower < rank; ++lower)
+    if (kind_of(lower) != COLLTOPO_PEER_ABSENT) return "";
+  std::optional<Rank> first = met;
+  if (rank > 0) first = 0;
+  for (Rank other = 1; rank == 0 && other < std::min(ranks, k_most_looked_at); ++other) {
+    if (kind_of(other) == COLLTOPO_PEER_ALIKE) continue;
+    first = other;
+    break;
+  }
+  if (!first || kind_of(*first) == COLLTOPO_PEER_ALIKE) return "";
+  return fmt::format("{}; all ranks must have the same", found.difference);
 }
 
 }  // namespace colltopo

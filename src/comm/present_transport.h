@@ -7,6 +7,9 @@
 // it, which takes the word on. So all that take part learn it, however many are missing.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "colltopo/colltopo.h"
 #include "colltopo/transport.h"
 
@@ -32,5 +35,9 @@ class PresentTransport final : public Transport {
   const colltopo_callbacks& callbacks_;
   Rank ranks_;
 };
+
+/// What the lowest rank that takes part is to say: the first one that does not among the first, or else the one that it
+/// has met. Empty: on all other ranks, and where it finds none. Asks nobody.
+std::string fault_of_missing(const colltopo_callbacks& callbacks, Rank rank, Rank ranks, std::optional<Rank> met);
 
 }  // namespace colltopo
