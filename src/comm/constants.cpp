@@ -173,6 +173,12 @@ std::vector<ConstantsRecord> records_in(const std::string& text, const std::stri
   }
 }
 
+std::string records_text(const std::vector<ConstantsRecord>& records) {
+  Json list = Json::array();
+  for (const ConstantsRecord& one : records) list.push_back(json_of(one));
+  return Json{{"colltopo_constants", list}}.dump(1) + '\n';
+}
+
 std::string with_record(std::vector<ConstantsRecord> records, ConstantsRecord record) {
   const auto before =
       std::ranges::find_if(records, [&](const ConstantsRecord& other) { return same_key(other, record); });
@@ -183,9 +189,7 @@ std::string with_record(std::vector<ConstantsRecord> records, ConstantsRecord re
   }
   std::erase_if(records, [&](const ConstantsRecord& other) { return same_key(other, record); });
   records.insert(records.begin(), std::move(record));
-  Json list = Json::array();
-  for (const ConstantsRecord& one : records) list.push_back(json_of(one));
-  return Json{{"colltopo_constants", list}}.dump(1) + '\n';
+  return records_text(records);
 }
 
 }  // namespace
@@ -207,6 +211,19 @@ void write_constants(const std::string& path, ConstantsRecord record) {
   } catch (const Error& error) {
     throw Error(fmt::format("{}; the constants are lost", error.what()));
   }
+}
+
+std::size_t forget_constants(const std::string& path, const std::string& host) {
+  std::size_t gone = 0;
+  if (read_constants(path).empty()) return gone;  // and no file is made
+  change_file(path, k_constants_file, [&](const std::string& before) {
+    std::vector<ConstantsRecord> records = records_in(before, path);
+    gone = std::erase_if(records, [&](const ConstantsRecord& record) {
+      return host.empty() || std::ranges::find(record.hosts, without_domain(host)) != record.hosts.end();
+    });
+    return records_text(records);
+  });
+  return gone;
 }
 
 const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,

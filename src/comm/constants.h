@@ -67,6 +67,9 @@ std::vector<ConstantsRecord> read_constants(const std::string& path);
 /// this one has none. Throws Error.
 void write_constants(const std::string& path, ConstantsRecord record);
 
+/// Takes records that have this host out of the file ("": all of them); returns how many. Throws Error.
+std::size_t forget_constants(const std::string& path, const std::string& host);
+
 /// Whose measurements fit: made with this version and transport, on hosts that have these among them; of several the
 /// one of this MPI library, or where that is not known of any, whose ranks per host are nearest. Null: none.
 const ConstantsRecord* fitting(std::span<const ConstantsRecord> records, const std::vector<std::string>& hosts,

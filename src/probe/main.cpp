@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
 
 #include "colltopo/error.h"
+#include "comm/conclusion.h"
 #include "comm/constants.h"
 #include "probe/algorithms.h"
 #include "probe/candidates.h"
@@ -33,26 +33,14 @@ std::string constant_text(const std::string& name, double value) {
                                        : fmt::format("{:.3g} us", value * 1e6);
 }
 
-// Of the times near the fastest: how many, and how many of them have an error that is known.
-struct Sureness {
-  std::size_t near = 0, known = 0;
-};
-
-Sureness sureness(const ConstantsRecord& record) {
-  std::map<std::pair<std::string, std::size_t>, double> fastest;  // by collective and bytes
-  for (const ConstantsRecord::Times& one : record.times)
-    for (const auto& [bytes, seconds] : one.seconds) {
-      double& least = fastest.try_emplace({one.collective, bytes}, seconds).first->second;
-      least = std::min(least, seconds);
-    }
-  Sureness found;
-  for (const ConstantsRecord::Times& one : record.times)
-    for (const auto& [bytes, seconds] : one.seconds) {
-      if (seconds > probe::k_near_fastest * fastest.at({one.collective, bytes})) continue;
-      ++found.near;
-      found.known += one.errors.contains(bytes) ? 1 : 0;
-    }
-  return found;
+nlohmann::ordered_json json_of(const Conclusion& conclusion) {
+  return {{"collective", conclusion.collective},
+          {"bytes", conclusion.bytes},
+          {"gain", conclusion.gain},
+          {"sure", conclusion.is_sure},
+          {"collectives", conclusion.collectives},
+          {"not_sure", conclusion.unsure},
+          {"seconds_more", conclusion.seconds_more}};
 }
 
 void print(const ConstantsRecord& record, const std::string& why_no_times, const std::string& path, bool json) {
@@ -60,6 +48,7 @@ void print(const ConstantsRecord& record, const std::string& why_no_times, const
     nlohmann::ordered_json all = json_of(record);
     all["file"] = path;
     if (!why_no_times.empty()) all["why_no_times"] = why_no_times;
+    if (!record.times.empty()) all["conclusion"] = json_of(conclusion_of(record));
     std::cout << all.dump(1) << '\n';
     return;
   }
@@ -79,12 +68,9 @@ void print(const ConstantsRecord& record, const std::string& why_no_times, const
       std::cout << fmt::format("{:>8} B {:>10.4g} us", bytes, seconds * 1e6);
     std::cout << '\n';
   }
-  if (const Sureness sure = sureness(record); 2 * sure.known < sure.near)
-    std::cout << fmt::format(
-        "{} of {} times near the fastest are of fewer than four turns: more --seconds make choices surer\n",
-        sure.near - sure.known, sure.near);
   if (!why_no_times.empty()) std::cout << "no algorithm was measured: " << why_no_times << '\n';
   std::cout << "written to " << path << "; found by itself unless coll_topo_constants says otherwise\n";
+  if (!record.times.empty()) std::cout << "stored; " << text_of(conclusion_of(record)) << '\n';
 }
 
 // Rank 0's, on all ranks.
@@ -159,6 +145,11 @@ void measure_algorithms(const probe::Places& places, double end, ConstantsRecord
 int run(std::string path, double seconds, bool json) {
   const double start = MPI_Wtime();
   const probe::Places places;
+  if (places.ranks == 1 && seconds > 0) {
+    std::cerr << "colltopo-probe: the job has 1 rank, and nothing is between ranks; expected mpirun with the hosts and "
+                 "ranks of real jobs, or --constants-only; nothing is written\n";
+    return 2;
+  }
   const probe::Measurements found = probe::measure(places);
   ConstantsRecord record{
       places.hosts, places.ranks_per_host(), transport_of_environment(), this_version(), found.loaded, found.alone};
@@ -189,18 +180,19 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::string path;
-  bool json = false;
+  bool json = false, constants_only = false;
   double seconds = 1.8;
   CLI::App app{"Measures the constants of colltopo's model, under mpirun on the hosts and with the ranks of real jobs"};
   app.add_option("-o,--output", path, "File to add them to; by default one that jobs find by themselves");
   app.add_option("--seconds", seconds, "To take in all, most of it for the times of algorithms; 0: constants only")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
+  app.add_flag("--constants-only", constants_only, "No times of algorithms, as --seconds 0");
   app.add_flag("--json", json, "One JSON object on standard output");
   int status = 0;
   try {
     app.parse(argc, argv);
-    status = run(path, seconds, json);
+    status = run(path, constants_only ? 0 : seconds, json);
   } catch (const CLI::ParseError& error) {
     status = rank == 0 ? app.exit(error) : 0;
     if (status != 0) status = 2;

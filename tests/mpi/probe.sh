@@ -64,7 +64,28 @@ timeout 60 mpirun -np 2 "$build/bin/colltopo-probe" >/dev/null 2>&1 || fail "the
 output=$(timeout 60 mpirun -np 2 "$build/bin/colltopo-probe" --seconds 0.01 -o "$scratch/short.json" 2>&1) || fail "a short probe: $output"
 printf '%s\n' "$output" | grep -q "no algorithm was measured: no time was left for them; expected more --seconds" || fail "0.01 s, and no word of it: $output"
 output=$(timeout 60 mpirun -np 4 "$build/bin/colltopo-probe" --seconds 1 -o "$scratch/short.json" 2>&1) || fail "a short probe: $output"
-printf '%s\n' "$output" | grep -Eq '^[0-9]+ of [0-9]+ times near the fastest are of fewer than four turns|no time was left for them' || fail "1 s, and no word of it: $output"
+printf '%s\n' "$output" | grep -Eq '^stored; .*; ([0-9]+ of [0-9]+ collectives not sure, [0-9]+ s more would do|all collectives sure)$|no time was left for them' || fail "1 s, and no word of it: $output"
+
+# One rank has nobody to talk to.
+output=$(timeout 60 mpirun -np 1 "$build/bin/colltopo" tune -o "$scratch/one.json" 2>&1) && fail "one rank: $output"
+printf '%s\n' "$output" | grep -q "the job has 1 rank, .* or --constants-only; nothing is written" || fail "one rank, and no word of it: $output"
+[ ! -e "$scratch/one.json" ] || fail "one rank, and a file"
+timeout 60 mpirun -np 1 "$build/bin/colltopo" tune --constants-only -o "$scratch/one.json" >/dev/null 2>&1 || fail "constants of one rank"
+
+# What is there, and how it goes.
+output=$("$build/bin/colltopo" tune --show) || fail "--show: $output"
+printf '%s\n' "$output" | grep -q "^$file: 2 records$" || fail "--show: $output"
+printf '%s\n' "$output" | grep -Eq "^[^ ]+, 4 ranks on each, Open MPI v.*, transport .*: [0-9]+ constants, times of [0-9]+ algorithms, [0-9]+ s$" || fail "--show: $output"
+"$build/bin/colltopo" tune --show --json | python3 -c 'import json, sys; assert len(json.load(sys.stdin)["records"]) == 2' || fail "--show --json"
+cp "$file" "$scratch/forgotten.json"
+output=$("$build/bin/colltopo" tune --forget elsewhere -o "$scratch/forgotten.json")
+[ "$output" = "$scratch/forgotten.json: 0 records forgotten, 2 left" ] || fail "--forget elsewhere: $output"
+output=$("$build/bin/colltopo" tune --forget -o "$scratch/forgotten.json")
+[ "$output" = "$scratch/forgotten.json: 2 records forgotten, 0 left" ] || fail "--forget: $output"
+output=$("$build/bin/colltopo" tune --forget "$(hostname)" -o "$scratch/one.json")
+[ "$output" = "$scratch/one.json: 1 records forgotten, 0 left" ] || fail "--forget HOST: $output"
+output=$("$build/bin/colltopo" tune --forget -o "$scratch/none-there.json")
+[ "$output" = "$scratch/none-there.json: 0 records forgotten, 0 left" ] && [ ! -e "$scratch/none-there.json" ] || fail "--forget, no file: $output"
 python3 -c '
 import json, sys
 assert [one["ranks_per_host"] for one in json.load(open(sys.argv[1]))["colltopo_constants"]] == [2, 4]

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <iterator>
 #include <thread>
 
+#include "comm/conclusion.h"
 #include "comm/constants.h"
 #include "comm/decisions.h"
 #include "empty_folder.h"
@@ -230,6 +232,46 @@ TEST_F(FoundConstants, do_not_count_where_others_may_write_them_unless_named) {
 TEST_F(FoundConstants, that_are_not_there_are_no_fault) {
   std::filesystem::remove(path_);
   EXPECT_FALSE(has_constants(Settings{}));
+}
+
+/// Of one collective and size each: what others take, ours, and the standard error of both.
+ConstantsRecord tuned(std::initializer_list<std::tuple<const char*, double, double, double>> collectives) {
+  ConstantsRecord record;
+  record.seconds = 10;
+  for (const auto& [name, others, ours, error] : collectives) {
+    record.times.push_back({name, "fallback", {{64, others}}, "tuned", {{64, error}}});
+    record.times.push_back({name, "slow", {{64, 9 * ours}}, "", {{64, error}}});
+    record.times.push_back({name, "linear", {{64, ours}}, "", {{64, error}}});
+  }
+  return record;
+}
+
+TEST(Conclusion, names_the_largest_gain_that_is_sure) {
+  const Conclusion found = conclusion_of(tuned({{"bcast", 5e-6, 1e-6, 0.8}, {"gather", 3.1e-6, 1e-6, 0.05}}));
+  EXPECT_EQ(found.collective, "gather");
+  EXPECT_EQ(found.bytes, 64u);
+  EXPECT_NEAR(found.gain, 3.1, 1e-9);
+  EXPECT_TRUE(found.is_sure);
+  EXPECT_EQ(found.collectives, 2u);
+  EXPECT_EQ(found.unsure, 1u);
+  EXPECT_THAT(text_of(found), HasSubstr("gather of 64 bytes 3.1 times as fast, sure; 1 of 2 collectives not sure, "));
+}
+
+TEST(Conclusion, says_how_much_longer_would_tell) {
+  // Apart by one standard error of the difference: four times the rounds.
+  const double error = 0.1, apart = std::exp(error * std::sqrt(2));
+  const Conclusion found = conclusion_of(tuned({{"bcast", apart * 1e-6, 1e-6, error}}));
+  EXPECT_EQ(found.unsure, 1u);
+  EXPECT_NEAR(found.seconds_more, 30, 1e-6);
+  EXPECT_EQ(text_of(found),
+            "bcast of 64 bytes 1.2 times as fast, not sure; 1 of 1 collectives not sure, 30 s more would do");
+}
+
+TEST(Conclusion, is_sure_where_nobody_is_faster) {
+  const Conclusion found = conclusion_of(tuned({{"bcast", 1e-6, 1.001e-6, 0.001}, {"gather", 1e-6, 2e-6, 0.1}}));
+  EXPECT_EQ(found.unsure, 0u);
+  EXPECT_EQ(text_of(found), "nothing is faster than without colltopo; all collectives sure");
+  EXPECT_EQ(conclusion_of({}).collectives, 0u);
 }
 
 }  // namespace
