@@ -15,9 +15,9 @@ namespace colltopo::drawing {
 
 namespace {
 
-constexpr double k_radius = 15;   // of a host
-constexpr double k_spacing = 44;  // between hosts that stand side by side
-constexpr double k_level = 110;   // between levels of switches, at least
+constexpr double k_ring_radius = 15;  // of a host
+constexpr double k_spacing = 44;      // between hosts that stand side by side
+constexpr double k_level = 110;       // between levels of switches, at least
 
 Point on_circle(Point centre, double radius, double place, double places) {
   const double angle = 2 * std::numbers::pi * place / std::max(places, 1.0) - std::numbers::pi / 2;
@@ -157,7 +157,7 @@ void add_switches_of_grid(const Topology& topology, const Neighbours& neighbours
 // Circles and columns -----------------------------------------------------------------------------------------------
 
 std::vector<Point> circle_places(const Topology& topology) {
-  const double radius = std::max(110.0, topology.hosts() * 2.6 * k_radius / (2 * std::numbers::pi));
+  const double radius = std::max(110.0, topology.hosts() * 2.6 * k_ring_radius / (2 * std::numbers::pi));
   std::vector<Point> places;
   places.reserve(index(topology.nodes()));
   for (NodeId host = 0; host < topology.hosts(); ++host)

@@ -23,7 +23,7 @@ namespace colltopo {
 namespace {
 
 constexpr double k_any_seconds = std::numeric_limits<double>::infinity();
-constexpr double k_lead = 0.95;
+constexpr double k_tried_lead = 0.95;
 constexpr double k_lead_untried = 0.75;
 constexpr double k_lead_measured = 0.90;  // untried, but both fitted to their own times
 
@@ -259,7 +259,7 @@ struct Chooser::State {
   }
 
   double lead(const Request& request, const Algorithm* candidate) {
-    if (request.tried) return k_lead;
+    if (request.tried) return k_tried_lead;
     const bool both = measured_previous(request) != nullptr && fitted(request.collective).has(candidate);
     return both ? k_lead_measured : k_lead_untried;
   }

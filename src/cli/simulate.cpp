@@ -20,7 +20,7 @@ namespace colltopo::cli {
 
 namespace {
 
-constexpr Rank k_most_hosts = 16384;
+constexpr Rank k_most_simulated = 16384;
 constexpr Rank k_most_hosts_fair = 1024;
 
 struct SimulateArguments {
@@ -129,7 +129,7 @@ void run_simulate(const SimulateArguments& arguments, const Session& session) {
                             in_quotes(arguments.overhead)));
   const std::vector<std::size_t> sizes = bytes_argument(arguments.bytes);
   const Topology topology = topology_argument(arguments.topology);
-  const Rank most = arguments.fair ? k_most_hosts_fair : k_most_hosts;
+  const Rank most = arguments.fair ? k_most_hosts_fair : k_most_simulated;
   if (topology.hosts() > most)
     throw Error(fmt::format("{}: {} hosts; expected at most {}{}", topology.name(), topology.hosts(), most,
                             arguments.fair ? " with --fair" : ""));

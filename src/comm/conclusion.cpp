@@ -12,7 +12,7 @@ namespace colltopo {
 namespace {
 
 constexpr const char* k_of_others = "fallback";
-constexpr double k_no_matter = 0.02;      // logarithm of a ratio
+constexpr double k_no_matter = 0.02;  // logarithm of a ratio
 constexpr double k_sure_errors = 2;
 constexpr double k_unknown_error = 0.15;  // of a time with too few turns for one: jobs differ by as much
 constexpr double k_most_times_longer = 20;

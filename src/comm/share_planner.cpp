@@ -15,9 +15,9 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_gap = 0.01;       // of the optimum on the routes
-constexpr double k_most_s = 10;      // of solving
-constexpr Chunk k_most_chunks = 64;  // per shard: blocks of usual sizes have few elements per chunk
+constexpr double k_gap = 0.01;               // of the optimum on the routes
+constexpr double k_most_s = 10;              // of solving
+constexpr Chunk k_most_planned_chunks = 64;  // per shard: blocks of usual sizes have few elements per chunk
 // Other shares cost every rank a plan: they must save this part.
 constexpr double k_worth = 0.02;
 constexpr const char* k_as_good = "as good";  // in place of shares
@@ -60,7 +60,7 @@ SharePlan SharePlanner::plan(std::span<const std::uint64_t> bytes, const std::at
     if (ends) throw Error("ended");
   };
   const Synthesis best = synthesis::best_weights(topology_, routes_, options);
-  Chunked chunks = chunked(topology_, best.routing, k_most_chunks, k_negligible_loss, &demand);
+  Chunked chunks = chunked(topology_, best.routing, k_most_planned_chunks, k_negligible_loss, &demand);
   plan.before_s = exchange_s(topology_, in_force_, demand);
   plan.after_s = exchange_s(topology_, chunks.routing, demand);
   plan.least_routes_s = best.time_lower_of_paths / topology_.slowest_bandwidth();

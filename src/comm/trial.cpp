@@ -25,7 +25,7 @@ constexpr int k_brief_stages = 2;          // in which all calls count
 constexpr int k_last_turns = 4;            // of each after the last stage, where they are as close as
 constexpr double k_close_race = 0.08;      // of the previous implementation's time, as measured
 constexpr double k_close_lead = 0.06;      // the same with what is expected
-constexpr double k_margin = 0.96;          // of the previous implementation's time, that a winner stays below
+constexpr double k_winning_margin = 0.96;  // of the previous implementation's time, that a winner stays below
 constexpr double k_expected = 0.5;         // of the lead that decides is the expected one, at least
 constexpr double k_expected_late = 0.2;    // the same after the many calls of those turns
 constexpr double k_expected_brief = 0.8;   // the same of calls that are nothing beside their meetings
@@ -182,7 +182,8 @@ double Trial::share_of_expected(int ranks) const {
 
 bool Trial::beats_previous(std::size_t contestant, int ranks) const {
   const auto of_previous = static_cast<double>(sums_.back());
-  return lead_over_previous(contestant, ranks) >= std::max(k_resolution_ns * ranks, (1 - k_margin) * of_previous);
+  return lead_over_previous(contestant, ranks) >=
+         std::max(k_resolution_ns * ranks, (1 - k_winning_margin) * of_previous);
 }
 
 // By what was measured, or by that and what is expected.

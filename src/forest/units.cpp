@@ -16,7 +16,7 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_least_whole = 1e6, k_most_whole = 1e18;  // bandwidths as whole numbers
+constexpr double k_least_whole = 1e6, k_most_whole_units = 1e18;  // bandwidths as whole numbers
 
 Wide common_divisor(Wide a, Wide b) {
   while (b != 0) {
@@ -58,11 +58,11 @@ Bandwidths whole_bandwidths(const Topology& topology) {
   Capacity common = 0;
   for (const Link& link : topology.links()) {
     const double rounded = std::round(link.bandwidth * per_byte);
-    if (rounded > k_most_whole)
-      throw Error(
-          fmt::format("{}: links of {} and of {} bytes per second; trees need bandwidths less than {:.0e} apart and "
-                      "below {:.0e}",
-                      topology.name(), slowest, link.bandwidth, k_most_whole / k_least_whole, k_most_whole));
+    if (rounded > k_most_whole_units)
+      throw Error(fmt::format(
+          "{}: links of {} and of {} bytes per second; trees need bandwidths less than {:.0e} apart and "
+          "below {:.0e}",
+          topology.name(), slowest, link.bandwidth, k_most_whole_units / k_least_whole, k_most_whole_units));
     bandwidths.of_link.push_back(static_cast<Capacity>(rounded));
     common = std::gcd(common, bandwidths.of_link.back());
   }

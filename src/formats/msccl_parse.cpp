@@ -16,7 +16,7 @@ namespace colltopo::msccl {
 namespace {
 
 // Chunks of a buffer: far more than a runtime takes, few enough to have a table of them.
-constexpr std::int64_t k_most_chunks = 1 << 22;
+constexpr std::int64_t k_most_msccl_chunks = 1 << 22;
 // Chunks of all buffers, and what all steps move: reading takes some 50 bytes for each.
 constexpr std::int64_t k_most_of_all = 1 << 22;
 
@@ -46,7 +46,7 @@ class Parser {
       throw document_.error(algo, "a name with control characters; expected plain text");
     algorithm_.protocol = algo.attribute("proto").as_string("Simple");
     algorithm_.collective = collective(algo);
-    algorithm_.chunks = static_cast<Chunk>(number(algo, "nchunksperloop", 1, k_most_chunks));
+    algorithm_.chunks = static_cast<Chunk>(number(algo, "nchunksperloop", 1, k_most_msccl_chunks));
     algorithm_.in_place = document_.whole(algo, "inplace", 0) != 0;
     algorithm_.out_of_place = document_.whole(algo, "outofplace", algorithm_.in_place ? 0 : 1) != 0;
     algorithm_.min_bytes = document_.whole(algo, "minBytes", 0);
@@ -100,9 +100,9 @@ class Parser {
 
   void read_gpu(pugi::xml_node node, Rank rank) {
     Gpu gpu;
-    gpu.input = static_cast<Chunk>(number(node, "i_chunks", 0, k_most_chunks));
-    gpu.output = static_cast<Chunk>(number(node, "o_chunks", 0, k_most_chunks));
-    gpu.scratch = static_cast<Chunk>(number(node, "s_chunks", 0, k_most_chunks));
+    gpu.input = static_cast<Chunk>(number(node, "i_chunks", 0, k_most_msccl_chunks));
+    gpu.output = static_cast<Chunk>(number(node, "o_chunks", 0, k_most_msccl_chunks));
+    gpu.scratch = static_cast<Chunk>(number(node, "s_chunks", 0, k_most_msccl_chunks));
     expect_few(node, chunks_ += std::int64_t{gpu.input} + gpu.output + gpu.scratch, "chunks on all gpus");
     blocks_.clear();
     for (const pugi::xml_node tb : node.children("tb")) {
@@ -169,7 +169,7 @@ class Parser {
       step.awaited_step = static_cast<std::int32_t>(number(node, "deps", 0, 1 << 24));
     }
     if (step.type == StepType::nop) return step;
-    step.count = static_cast<Chunk>(number(node, "cnt", 0, k_most_chunks));
+    step.count = static_cast<Chunk>(number(node, "cnt", 0, k_most_msccl_chunks));
     expect_few(node, moved_ += step.count, "chunks of steps");
     if (reads_source(step.type)) step.source = place(node, "srcbuf", "srcoff", step.count, gpu);
     if (writes_target(step.type)) step.target = place(node, "dstbuf", "dstoff", step.count, gpu);
@@ -203,7 +203,7 @@ class Parser {
     } else if (letter != "i") {
       throw document_.error(node, fmt::format("{}={}; expected i, o or s", buffer, in_quotes(letter)));
     }
-    place.first = static_cast<Chunk>(number(node, offset, 0, k_most_chunks));
+    place.first = static_cast<Chunk>(number(node, offset, 0, k_most_msccl_chunks));
     if (place.first + count > chunks)
       throw document_.error(node, fmt::format("chunks {}..{} of {}, of which this gpu has {}", place.first,
                                               place.first + count - 1, letter, chunks));

@@ -19,7 +19,8 @@ constexpr int k_calls_in_a_row = 5;
 constexpr double k_alone = 1e-2;        // s, of a call that tells as much alone as in a row
 constexpr double k_row = 2.5e-2;        // s, which longer rows are not worth
 constexpr double k_share_of_row = 0.1;  // of a call alone, above which it does not tell what one of several takes
-constexpr double k_least_share = 0.1;   // of a meeting: a call after it that takes less cannot be told from that much
+constexpr double k_least_of_meeting =
+    0.1;  // of a meeting: a call after it that takes less cannot be told from that much
 constexpr std::size_t k_enough_blocks = 5;
 
 }  // namespace
@@ -42,7 +43,7 @@ void Measured::Timed::add(const std::vector<double>& visit, double middle, doubl
   std::ranges::copy(visit, std::back_inserter(rows));
   middles.push_back(middle);
   best_visit = std::min(best_visit, median_of(visit));
-  least = k_least_share * meeting;
+  least = k_least_of_meeting * meeting;
 }
 
 Measured::Measured(const Contender& contender, const std::string& constants, const Counters* counters, Buffers& buffers,

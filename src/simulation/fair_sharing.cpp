@@ -9,7 +9,7 @@ namespace colltopo::simulation {
 
 namespace {
 
-constexpr double k_nothing = 1e-9;  // of a flow's bytes: what rounding leaves
+constexpr double k_no_rate = 1e-9;  // of a flow's bytes: what rounding leaves
 
 class Sharing {
  public:
@@ -30,7 +30,7 @@ class Sharing {
       for (const std::size_t f : active_) next = std::min(next, left_[f] / rate_[f]);
       now += next;
       for (const std::size_t f : active_) left_[f] -= next * rate_[f];
-      std::erase_if(active_, [&](std::size_t f) { return left_[f] <= k_nothing * flows_[f].bytes; });
+      std::erase_if(active_, [&](std::size_t f) { return left_[f] <= k_no_rate * flows_[f].bytes; });
     }
     return now;
   }

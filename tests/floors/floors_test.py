@@ -113,7 +113,17 @@ def names_in(line):
     return [function_or_variable[1]] if function_or_variable else []
 
 
+def constants_of_headers(root):
+    """Header by constant: files that are compiled as one would take one for the other."""
+    return {
+        name: path.relative_to(root)
+        for path in sorted([*(root / "include").rglob("*.h"), *(root / "src").rglob("*.h")])
+        for name in re.findall(r"^(?:inline )?constexpr [\w:<> ]+? (k_\w+)(?= = |\[|\{)", path.read_text(), re.MULTILINE)
+    }
+
+
 def private_faults(root):
+    shared = constants_of_headers(root)
     folders = [folder for folder in sorted((root / "src").iterdir()) if folder.name != "shim"]  # not compiled as one
     for folder in [*folders, root / "coll_topo", root / "benchmarks/collectives", root / "benchmarks/fft3d"]:
         places, lines = collections.defaultdict(set), collections.defaultdict(set)
@@ -125,6 +135,8 @@ def private_faults(root):
             alias = len(lines[name]) == 1 and min(lines[name]).startswith("using ")  # may be said twice
             if len(files) > 1 and not alias:
                 yield f"{name} is private to {' and to '.join(sorted(files))}; expected another name, or one definition in a header"
+            if name in shared:
+                yield f"{name} is private to {min(files)} and another one's in {shared[name]}; expected another name"
 
 
 def main():

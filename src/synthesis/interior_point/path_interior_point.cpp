@@ -27,7 +27,7 @@ constexpr double k_least_part = 0.01;    // of all lengths by capacity that link
 constexpr double k_first_share = 0.05;   // of its pair's demand, for a path that comes late
 constexpr double k_least_path_saving = 0.01;  // of the gap of products: by how much a new path must be shorter
 constexpr double k_too_long = 10;             // a path so many such gaps longer than its pair's shortest is dropped
-constexpr double k_nothing = 0.1;             // if it carries less than this part of it, and of 1%, as well
+constexpr double k_no_length = 0.1;           // if it carries less than this part of it, and of 1%, as well
 
 class InteriorPoint {
  public:
@@ -101,7 +101,7 @@ void InteriorPoint::drop_empty_paths() {
     for (PathId p = columns_.first(pair); p >= 0; p = columns_.next(p))
       shortest = std::min(shortest, columns_.length(p, now_.lengths));
     const double limit = shortest * (1 + k_too_long * products());
-    const double nothing = std::min(k_nothing * products(), 0.01) * columns_.demand(pair);
+    const double nothing = std::min(k_no_length * products(), 0.01) * columns_.demand(pair);
     columns_.drop(pair, [&](PathId p) {
       const bool empty = now_.flow[index(p)] < nothing && columns_.length(p, now_.lengths) > limit;
       if (empty) now_.flow[index(p)] = now_.reduced[index(p)] = 0;

@@ -10,13 +10,13 @@ namespace {
 
 constexpr int k_halvings = 40;
 // A smaller share, of either flow, is not worth the paths that come with it.
-constexpr double k_least_share = 1e-3;
+constexpr double k_least_blended = 1e-3;
 
 }  // namespace
 
 void KeptFlow::take(const std::vector<PathPool>& pools, std::vector<double> loads) {
   const double share = loads_.empty() ? 1 : best_share(loads);
-  if (share > 1 - k_least_share) {
+  if (share > 1 - k_least_blended) {
     const double time = instance_.time_of(loads);
     if (time >= time_) return;
     loads_ = std::move(loads);
@@ -25,7 +25,7 @@ void KeptFlow::take(const std::vector<PathPool>& pools, std::vector<double> load
     return;
   }
   const double time = time_at(share, loads);
-  if (share < k_least_share || time >= time_) return;
+  if (share < k_least_blended || time >= time_) return;
   for (std::size_t e = 0; e < loads_.size(); ++e) loads_[e] = (1 - share) * loads_[e] + share * loads[e];
   time_ = time;
   if (answer_ == Answer::routing) blend(pools, share);

@@ -192,7 +192,7 @@ void listen_end(LaneFault* heard) {
   guard(0, heard, [&] { return put(heard, ucx::listen_end()), 0; });
 }
 
-constexpr LaneCalls k_calls = {
+constexpr LaneCalls k_lane_calls = {
     k_lane_calls_version, open,    close,        address,   connect, send, recv, test, abandon, progress, settle,
     has_failed,           condemn, listen_begin, listen_end};
 
@@ -200,5 +200,5 @@ constexpr LaneCalls k_calls = {
 }  // namespace colltopo
 
 extern "C" __attribute__((visibility("default"))) const colltopo::LaneCalls* colltopo_lane_calls() {
-  return &colltopo::k_calls;
+  return &colltopo::k_lane_calls;
 }
