@@ -71,7 +71,7 @@ const Decision& Selector::decide(const Request& request) {
   auto& all = kept_[index_of(request.collective)];
   const auto found = std::ranges::find_if(all, [&](const auto& kept) {
     return kept->rule == rule && kept->filed == filed && kept->fallback_allowed == request.fallback_allowed &&
-           kept->in_place == request.in_place && kept->op_properties == properties &&
+           (!kept->by_time || kept->in_place == request.in_place) && kept->op_properties == properties &&
            (kept->root < 0 || kept->root == request.root) && kept->from <= request.bytes && request.bytes < kept->to &&
            kept->previous == request.previous;
   });
@@ -101,6 +101,7 @@ Selector::Kept Selector::decided(const Request& request, const Rule* rule, bool 
   const Forced& forced = settings_.forced[index_of(request.collective)];
   if (forced.kind != Forced::Kind::automatic) return by(forced, "parameter");
   if (rule != nullptr && rule->choice.kind != Forced::Kind::automatic) return by(rule->choice, rule->place);
+  kept.by_time = true;
   const Outcome* const outcome = decisions_.find(key_of(request));
   if (outcome != nullptr || is_tried(request)) {
     const SizeClass sizes = size_class_of(request.bytes);

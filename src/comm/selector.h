@@ -50,7 +50,8 @@ class SelectorState {
   struct Kept {
     const Rule* rule = nullptr;  // that sent them there
     bool filed = false;          // folders are asked
-    bool fallback_allowed = true, in_place = false;
+    bool fallback_allowed = true;
+    bool by_time = false, in_place = false;  // calls in place are others where times decide
     int op_properties = 0;
     Rank root = -1;  // -1: any
     std::string previous;
