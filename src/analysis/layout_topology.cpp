@@ -55,6 +55,7 @@ bool joined(const Neighbours& neighbours, NodeId a, NodeId b) {
 std::vector<std::vector<double>> gaps_of(const Topology& topology, const Neighbours& neighbours) {
   const std::vector<int>& sides = topology.arrangement();
   std::vector<std::vector<double>> gaps;
+  gaps.reserve(sides.size());
   for (const int side : sides) gaps.emplace_back(static_cast<std::size_t>(side), topology.switches() > 0 ? 40.0 : 0.0);
   for (NodeId host = 0; host < topology.hosts(); ++host) {
     NodeId stride = topology.hosts();
@@ -185,6 +186,7 @@ std::vector<Point> column_places(const std::vector<bool>& second) {
   const auto right = static_cast<double>(std::count(second.begin(), second.end(), true));
   const double left = static_cast<double>(second.size()) - right;
   std::vector<Point> places;
+  places.reserve(second.size());
   double next_left = -left / 2, next_right = -right / 2;
   for (const bool is_right : second)
     places.push_back(is_right ? Point{260, 60 * next_right++} : Point{0, 60 * next_left++});
@@ -381,9 +383,8 @@ Layout with_owned_switches(const Topology& topology, const std::vector<NodeId>& 
   for (Point& place : layout.places) place = 1.9 * place;
   std::vector<int> owned(index(topology.hosts()), 0);
   for (const NodeId host : owners) {
-    const int place = owned[index(host)]++;
-    layout.places.push_back(layout.places[index(host)] +
-                            Point{place % 2 == 0 ? 34.0 : -34.0, 42.0 + 30.0 * (place / 2)});
+    const int place = owned[index(host)]++, line = place / 2;
+    layout.places.push_back(layout.places[index(host)] + Point{place % 2 == 0 ? 34.0 : -34.0, 42.0 + 30.0 * line});
   }
   return layout;
 }

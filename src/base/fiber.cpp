@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstring>
 #include <new>
 
 #include "base/sanitizers.h"
@@ -57,7 +58,9 @@ struct Fiber::State {
 
   // makecontext hands on ints.
   static void enter(unsigned high, unsigned low) {
-    auto* const state = reinterpret_cast<State*>(static_cast<std::uintptr_t>(std::uint64_t{high} << 32 | low));
+    const auto address = static_cast<std::uintptr_t>(std::uint64_t{high} << 32 | low);
+    State* state = nullptr;
+    std::memcpy(&state, &address, sizeof state);
     state->arrived(nullptr);
     state->body(state->context);
     state->over = true;

@@ -78,6 +78,7 @@ void run_tune(const TuneArguments& arguments, const Session& session) {
   if (arguments.constants_only) words.emplace_back("--constants-only");
   if (session.json) words.emplace_back("--json");
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   execv(pointers[0], pointers.data());

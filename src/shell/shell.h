@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "colltopo/colltopo.h"
 
@@ -19,7 +20,11 @@ extern "C" {
 /* So many bytes from the start of a user's buffer. MPI_BOTTOM is a null pointer, to which C adds nothing. */
 static inline void *shell_at(const void *buffer, ptrdiff_t bytes)
 {
-    return (void *)((uintptr_t)buffer + (uintptr_t)bytes);
+    const uintptr_t address = (uintptr_t)buffer + (uintptr_t)bytes;
+    void *place;
+
+    memcpy(&place, &address, sizeof(place));
+    return place;
 }
 
 /* Where the bytes of one element of a datatype lie, relative to the element's address. */

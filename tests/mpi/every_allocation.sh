@@ -42,7 +42,7 @@ tries() {
   ranks=$1 victim=$2 form=$3 window=$4
   shift 4
   what="$who, $form, rank $victim of $ranks, $window calls, $*"
-  from=1 errors=0
+  from=1 errors=0 tried=0
   while :; do
     head -c 4096 /dev/zero >"$scratch/note"
     timeout -k 2 600 "$here/run.sh" "$build" 1 "$ranks" $options "$@" "$build/bin/mpi_every_allocation" "$call" "$form" \
@@ -56,13 +56,14 @@ tries() {
     fi
     errors=$((errors + $(echo "$line" | sed 's/.*, \([0-9]*\) errors/\1/')))
     to=$(echo "$line" | sed 's/^[a-z ]*\([0-9]*\),.*/\1/')
+    [ "$to" -lt "$from" ] || tried=$((tried + to - from + 1))
     case $line in
       done*) [ "$to" -ge "$from" ] || break && from=$((2 * to + 1)) ;;
       *) from=$to ;;
     esac
   done
-  echo "$call: $what: $from allocations, $errors errors"
-  all=$((all + from))
+  echo "$call: $what: $tried allocations of up to $from, $errors errors"
+  all=$((all + tried))
 }
 
 # all_of FORM: by each row, and by what the library has.
