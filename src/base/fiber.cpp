@@ -7,8 +7,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstdint>
-#include <cstring>
 #include <new>
 
 #include "base/sanitizers.h"
@@ -58,9 +58,7 @@ struct Fiber::State {
 
   // makecontext hands on ints.
   static void enter(unsigned high, unsigned low) {
-    const auto address = static_cast<std::uintptr_t>(std::uint64_t{high} << 32 | low);
-    State* state = nullptr;
-    std::memcpy(&state, &address, sizeof state);
+    auto* const state = std::bit_cast<State*>(static_cast<std::uintptr_t>(std::uint64_t{high} << 32 | low));
     state->arrived(nullptr);
     state->body(state->context);
     state->over = true;
