@@ -94,7 +94,7 @@ class RendezvousGraph {
     const bool stepped = start == Start::stepped;
     in_line_ = start == Start::in_line;
     if (stepped) find_steps();
-    std::vector<std::uint32_t> waits(2 * ops() + gates(stepped), 0);
+    std::vector<std::uint32_t> waits(std::size_t{2} * ops() + gates(stepped), 0);
     for (Node node = 0; node < waits.size(); ++node) {
       each_after(node, stepped, [&](Node later) { ++waits[later]; });
     }

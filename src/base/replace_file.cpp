@@ -77,7 +77,7 @@ std::string end_of_links(std::string path) {
     const ssize_t length = readlink(path.c_str(), target, sizeof target);
     if (length <= 0 || static_cast<std::size_t>(length) >= sizeof target) throw unwritable(path, ELOOP, "");
     const std::string next(target, static_cast<std::size_t>(length));
-    path = next[0] == '/' ? next : folder + "/" + next;
+    path = next[0] == '/' ? next : fmt::format("{}/{}", folder, next);
   }
   throw unwritable(path, ELOOP, "");
 }
