@@ -92,10 +92,10 @@ enum { MCA_COLL_TOPO_DECLINED = 3 };
 typedef struct mca_coll_topo_declined_t {
     size_t bytes;
     size_t element_size;
-    int root;       /* -1, which no call has: none yet */
-    int properties; /* of the operation, and whether all ranks are in place */
+    int root; /* -1, which no call has: none yet */
+    int op_properties;
+    bool in_place; /* all ranks */
 } mca_coll_topo_declined_t;
-#define MCA_COLL_TOPO_IN_PLACE(buffer) ((MPI_IN_PLACE == (buffer)) << 8) /* beside those of operations */
 
 /* Where a collective of a communicator goes in a process that has an accelerator: agreed at its first call. */
 typedef enum { MCA_COLL_TOPO_UNKNOWN, MCA_COLL_TOPO_STAGES, MCA_COLL_TOPO_LEAVES } mca_coll_topo_staging_t;

@@ -188,8 +188,7 @@ int mca_coll_topo_serve_uneven(mca_coll_topo_module_t *topo, int collective, con
     if (OPAL_LIKELY(OMPI_SUCCESS == rc)) {
         rc = mca_coll_topo_run_uneven(topo, collective, input, output, in_place, root);
         const bool all_in_place = in_place && COLLTOPO_GATHERV != collective && COLLTOPO_SCATTERV != collective;
-        rc = mca_coll_topo_remember(topo, collective, bytes, 0, root,
-                                    all_in_place ? MCA_COLL_TOPO_IN_PLACE(MPI_IN_PLACE) : 0, rc);
+        rc = mca_coll_topo_remember(topo, collective, bytes, 0, root, 0, all_in_place ? MPI_IN_PLACE : NULL, rc);
     }
     return rc;
 }

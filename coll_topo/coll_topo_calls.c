@@ -69,7 +69,7 @@ static inline int mca_coll_topo_exchange(mca_coll_topo_module_t *topo, mca_coll_
                                            .output_changes = true};
         rc = mca_coll_topo_move(topo, &move, &call);
     }
-    return mca_coll_topo_remember(topo, collective, bytes, 0, 0, MCA_COLL_TOPO_IN_PLACE(sbuf), rc);
+    return mca_coll_topo_remember(topo, collective, bytes, 0, 0, 0, sbuf, rc);
 }
 
 /* A send count that the standard says to ignore is not ignored by all: tuned of 4.1 decides by it, and ranks that give
@@ -116,8 +116,8 @@ int mca_coll_topo_alltoall(const void *sbuf, mca_coll_topo_count_t scount, ompi_
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALL, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0,
-                                   MCA_COLL_TOPO_IN_PLACE(sbuf))) {
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALL, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0, 0,
+                                   sbuf)) {
         return mca_coll_topo_leave_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
     }
     return mca_coll_topo_serve_alltoall(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
@@ -140,8 +140,8 @@ int mca_coll_topo_allgather(const void *sbuf, mca_coll_topo_count_t scount, ompi
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHER, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0,
-                                   MCA_COLL_TOPO_IN_PLACE(sbuf))) {
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHER, mca_coll_topo_bytes(rdtype, (size_t) rcount), 0, 0, 0,
+                                   sbuf)) {
         return MCA_COLL_TOPO_EXCHANGE_BY(MCA_COLL_TOPO_PASS_ON, allgather);
     }
     return mca_coll_topo_serve_allgather(sbuf, scount, sdtype, rbuf, rcount, rdtype, comm, topo);
@@ -169,7 +169,7 @@ MCA_COLL_TOPO_SERVE mca_coll_topo_serve_bcast(void *buf, mca_coll_topo_count_t c
                                                .output_changes = !is_root};
             rc = mca_coll_topo_move(topo, &move, &call);
         }
-        rc = mca_coll_topo_remember(topo, COLLTOPO_BCAST, bytes, 0, root, 0, rc);
+        rc = mca_coll_topo_remember(topo, COLLTOPO_BCAST, bytes, 0, root, 0, NULL, rc);
     }
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(bcast, buf, count, dtype, root) : rc;
 }
@@ -179,7 +179,8 @@ int mca_coll_topo_bcast(void *buf, mca_coll_topo_count_t count, ompi_datatype_t 
 {
     mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;
 
-    if (mca_coll_topo_was_declined(topo, COLLTOPO_BCAST, mca_coll_topo_bytes(dtype, (size_t) count), 0, root, 0)) {
+    if (mca_coll_topo_was_declined(topo, COLLTOPO_BCAST, mca_coll_topo_bytes(dtype, (size_t) count), 0, root, 0,
+                                   NULL)) {
         return MCA_COLL_TOPO_PASS_ON(bcast, buf, count, dtype, root);
     }
     return mca_coll_topo_serve_bcast(buf, count, dtype, root, comm, topo);
@@ -190,7 +191,7 @@ static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_
                                          int root)
 {
     const size_t bytes = mca_coll_topo_bytes(output.dtype, output.count);
-    if (mca_coll_topo_was_declined(topo, collective, bytes, 0, root, 0)) {
+    if (mca_coll_topo_was_declined(topo, collective, bytes, 0, root, 0, NULL)) {
         return COLLTOPO_DECLINED;
     }
     int rc;
@@ -223,7 +224,7 @@ static inline int mca_coll_topo_hand_out(mca_coll_topo_module_t *topo, mca_coll_
                                            .output_changes = 0 != output.blocks};
         rc = mca_coll_topo_move(topo, &move, &call);
     }
-    return mca_coll_topo_remember(topo, collective, bytes, 0, root, 0, rc);
+    return mca_coll_topo_remember(topo, collective, bytes, 0, root, 0, NULL, rc);
 }
 
 int mca_coll_topo_gather(const void *sbuf, mca_coll_topo_count_t scount, ompi_datatype_t *sdtype, void *rbuf,
@@ -267,9 +268,9 @@ int mca_coll_topo_scatter(const void *sbuf, mca_coll_topo_count_t scount, ompi_d
 }
 
 /* Of a reduction to a root only that is in place. */
-static inline int mca_coll_topo_all_in_place(int collective, const void *input)
+static inline const void *mca_coll_topo_input_of_all(int collective, const void *input)
 {
-    return COLLTOPO_REDUCE == collective ? 0 : MCA_COLL_TOPO_IN_PLACE(input);
+    return COLLTOPO_REDUCE == collective ? NULL : input;
 }
 
 /* A reduction whose datatype has gaps, or begins elsewhere than its buffer. */
@@ -283,9 +284,9 @@ MCA_COLL_TOPO_SERVE mca_coll_topo_reduce_derived(mca_coll_topo_module_t *topo,
         /* Shards of several sizes, or a datatype that colltopo was not asked about. */
         return COLLTOPO_SUCCESS == rc || COLLTOPO_DECLINED == rc ? rc : mca_coll_topo_error(rc);
     }
-    return mca_coll_topo_remember(
-        topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count), call->element_size, call->root,
-        call->op_properties | mca_coll_topo_all_in_place(reduction->collective, reduction->input), rc);
+    return mca_coll_topo_remember(topo, reduction->collective, mca_coll_topo_bytes(dtype, call->count),
+                                  call->element_size, call->root, call->op_properties,
+                                  mca_coll_topo_input_of_all(reduction->collective, reduction->input), rc);
 }
 
 static inline bool mca_coll_topo_reduction_was_declined(mca_coll_topo_module_t *topo, int collective, const void *input,
@@ -294,7 +295,7 @@ static inline bool mca_coll_topo_reduction_was_declined(mca_coll_topo_module_t *
 {
     return mca_coll_topo_was_declined(
         topo, collective, mca_coll_topo_bytes(dtype, count), (size_t) (dtype->super.ub - dtype->super.lb), root,
-        mca_coll_topo_op_properties(op, dtype) | mca_coll_topo_all_in_place(collective, input));
+        mca_coll_topo_op_properties(op, dtype), mca_coll_topo_input_of_all(collective, input));
 }
 
 /* `count` elements, or `counts` of them on each rank. Arguments and no structure: what only derived datatypes need is
@@ -343,8 +344,8 @@ static inline int mca_coll_topo_reduce_by(mca_coll_topo_module_t *topo, mca_coll
     if (NULL != counts) {
         return OPAL_LIKELY(0 >= rc && COLLTOPO_INVALID != rc) ? rc : mca_coll_topo_error(rc);
     }
-    return mca_coll_topo_remember(topo, collective, bytes, extent, root,
-                                  op_properties | mca_coll_topo_all_in_place(collective, input), rc);
+    return mca_coll_topo_remember(topo, collective, bytes, extent, root, op_properties,
+                                  mca_coll_topo_input_of_all(collective, input), rc);
 }
 
 static inline int mca_coll_topo_leave_allreduce(const void *sbuf, void *rbuf, mca_coll_topo_count_t count,

@@ -58,14 +58,15 @@ static inline int mca_coll_topo_ready(mca_coll_topo_module_t *module)
     return OPAL_LIKELY(module->serving) ? OMPI_SUCCESS : mca_coll_topo_module_start(module);
 }
 
-/* Passing a call on should cost next to nothing: programs that have nothing to gain make many of them. */
+/* `input` of calls that all ranks make in place or none; of others NULL. Passing a call on should cost next to nothing:
+ * programs that have nothing to gain make many of them. */
 static inline bool mca_coll_topo_was_declined(mca_coll_topo_module_t *topo, int collective, size_t bytes,
-                                              size_t element_size, int root, int properties)
+                                              size_t element_size, int root, int op_properties, const void *input)
 {
     for (int i = 0; i < MCA_COLL_TOPO_DECLINED; ++i) {
         const mca_coll_topo_declined_t *call = &topo->declined[collective][i];
         if (bytes == call->bytes && element_size == call->element_size && root == call->root
-            && properties == call->properties) {
+            && op_properties == call->op_properties && (MPI_IN_PLACE == input) == call->in_place) {
             if (OPAL_UNLIKELY(0 >= --*topo->until_look)) {
                 return false; /* all ranks ask anew */
             }
@@ -80,10 +81,10 @@ static inline bool mca_coll_topo_was_declined(mca_coll_topo_module_t *topo, int 
 int mca_coll_topo_look_at(mca_coll_topo_module_t *topo, int collective, const mca_coll_topo_declined_t *call, int rc);
 
 static inline int mca_coll_topo_remember(mca_coll_topo_module_t *topo, int collective, size_t bytes,
-                                         size_t element_size, int root, int properties, int rc)
+                                         size_t element_size, int root, int op_properties, const void *input, int rc)
 {
     if (OPAL_UNLIKELY(COLLTOPO_SUCCESS != rc)) {
-        const mca_coll_topo_declined_t call = {bytes, element_size, root, properties};
+        const mca_coll_topo_declined_t call = {bytes, element_size, root, op_properties, MPI_IN_PLACE == input};
         return mca_coll_topo_look_at(topo, collective, &call, rc);
     }
     return rc;

@@ -226,14 +226,14 @@ static int mca_coll_topo_look_at_neighbors(mca_coll_topo_module_t *topo)
         return looked;                                                                                                \
     }
 
-#define MCA_COLL_TOPO_AMONG_NEIGHBORS(name, given_input, given_output, ...)     \
-    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;           \
-    int rc = COLLTOPO_DECLINED;                                                 \
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_NEIGHBORHOOD, 1, 0, 0, 0)) { \
-        mca_coll_topo_vector_t input = MCA_COLL_TOPO_VECTOR given_input;        \
-        mca_coll_topo_vector_t output = MCA_COLL_TOPO_VECTOR given_output;      \
-        rc = mca_coll_topo_serve_neighbors(topo, &input, &output);              \
-    }                                                                           \
+#define MCA_COLL_TOPO_AMONG_NEIGHBORS(name, given_input, given_output, ...)           \
+    mca_coll_topo_module_t *topo = (mca_coll_topo_module_t *) module;                 \
+    int rc = COLLTOPO_DECLINED;                                                       \
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_NEIGHBORHOOD, 1, 0, 0, 0, NULL)) { \
+        mca_coll_topo_vector_t input = MCA_COLL_TOPO_VECTOR given_input;              \
+        mca_coll_topo_vector_t output = MCA_COLL_TOPO_VECTOR given_output;            \
+        rc = mca_coll_topo_serve_neighbors(topo, &input, &output);                    \
+    }                                                                                 \
     return COLLTOPO_DECLINED == rc ? MCA_COLL_TOPO_FALL_BACK(name, __VA_ARGS__) : rc
 #define MCA_COLL_TOPO_VECTOR(...) \
     {                             \

@@ -48,7 +48,7 @@ int mca_coll_topo_allgatherv(const void *sbuf, mca_coll_topo_count_t scount, omp
     if (0 == bytes) {
         return OMPI_SUCCESS;
     }
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHERV, bytes, 0, 0, MCA_COLL_TOPO_IN_PLACE(sbuf))) {
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLGATHERV, bytes, 0, 0, 0, sbuf)) {
         /* A rank that sends more or less than the others expect is wrong by the standard, as in an exchange. */
         const bool fits = in_place
                           || mca_coll_topo_bytes(sdtype, (size_t) scount)
@@ -96,7 +96,7 @@ int mca_coll_topo_gatherv(const void *sbuf, mca_coll_topo_count_t scount, ompi_d
     const mca_coll_topo_vector_t blocks = {.buf = rbuf, .counts = rcounts, .displs = displs, .dtype = rdtype};
     int rc = COLLTOPO_DECLINED;
 
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_GATHERV, 1, 0, root, 0)) {
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_GATHERV, 1, 0, root, 0, NULL)) {
         rc = mca_coll_topo_serve_uneven(topo, COLLTOPO_GATHERV, in_place ? NULL : &block, is_root ? &blocks : NULL,
                                         in_place, root, 1);
     }
@@ -138,7 +138,7 @@ int mca_coll_topo_scatterv(const void *sbuf, mca_coll_topo_counts_t scounts, mca
         .buf = rbuf, .kind = MCA_COLL_TOPO_SINGLE, .count = (size_t) rcount, .dtype = rdtype};
     int rc = COLLTOPO_DECLINED;
 
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_SCATTERV, 1, 0, root, 0)) {
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_SCATTERV, 1, 0, root, 0, NULL)) {
         rc = mca_coll_topo_serve_uneven(topo, COLLTOPO_SCATTERV, is_root ? &blocks : NULL, in_place ? NULL : &block,
                                         in_place, root, 1);
     }
@@ -158,7 +158,7 @@ int mca_coll_topo_alltoallv(const void *sbuf, mca_coll_topo_counts_t scounts, mc
     const mca_coll_topo_vector_t output = {.buf = rbuf, .counts = rcounts, .displs = rdispls, .dtype = rdtype};
     int rc = COLLTOPO_DECLINED;
 
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALLV, 1, 0, 0, MCA_COLL_TOPO_IN_PLACE(sbuf))) {
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALLV, 1, 0, 0, 0, sbuf)) {
         rc = mca_coll_topo_serve_uneven(topo, COLLTOPO_ALLTOALLV, in_place ? NULL : &input, &output, in_place, 0, 1);
     }
     return COLLTOPO_DECLINED == rc
@@ -177,7 +177,7 @@ int mca_coll_topo_alltoallw(const void *sbuf, mca_coll_topo_counts_t scounts, mc
     const mca_coll_topo_vector_t output = {.buf = rbuf, .counts = rcounts, .displs = rdispls, .dtypes = rdtypes};
     int rc = COLLTOPO_DECLINED;
 
-    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALLW, 1, 0, 0, MCA_COLL_TOPO_IN_PLACE(sbuf))) {
+    if (!mca_coll_topo_was_declined(topo, COLLTOPO_ALLTOALLW, 1, 0, 0, 0, sbuf)) {
         rc = mca_coll_topo_serve_uneven(topo, COLLTOPO_ALLTOALLW, in_place ? NULL : &input, &output, in_place, 0, 1);
     }
     return COLLTOPO_DECLINED == rc
