@@ -125,7 +125,7 @@ typedef struct mca_coll_topo_module_t {
     long long *until_look;                       /* colltopo_until_look(); the same */
     const unsigned *turns_taken;                 /* colltopo_turns_taken(); the same */
     bool abandoned;                              /* a message of the last call was given up and may still arrive */
-    int failed;                                  /* what a call gave last that went wrong */
+    int failed;                                  /* the error of a call within a former function; see allgatherv */
     size_t *counts;                              /* reduce_scatter's, one per rank; NULL until needed */
     size_t *sizes;                               /* of blocks of sizes of their own; NULL until needed */
     size_t numbers;                              /* so many */
@@ -169,10 +169,12 @@ mca_coll_base_module_t *mca_coll_topo_comm_query(ompi_communicator_t *comm, int 
 /* Makes module->collectives, at the first call; local. */
 int mca_coll_topo_module_start(mca_coll_topo_module_t *module);
 
+/* The name of the component that a module is of, as Open MPI has selected it; NULL: of none of the communicator's. */
+const char *mca_coll_topo_component_of(const ompi_communicator_t *comm, const mca_coll_base_module_t *module);
+
 /* For a call that this rank leaves to the former function for a reason that the others may not have: lengths that
  * differ, which is wrong by the standard and the former function's to answer. In a communicator's first call the others
  * wait for this rank, so it agrees with them first. COLLTOPO_DECLINED, or an error. */
-const char *mca_coll_topo_component_of(const ompi_communicator_t *comm, const mca_coll_base_module_t *module);
 int mca_coll_topo_decline_alone(mca_coll_topo_module_t *module, int collective);
 
 /* Nothing is known to be declined. */

@@ -91,8 +91,7 @@ void run_tune(const TuneArguments& arguments, const Session& session) {
 void add_tune(CLI::App& app, Session& session) {
   CLI::App* command = subcommand(app, session, "tune",
                                  "Under mpirun: measures the model's constants and algorithms on the hosts of the job "
-                                 "(colltopo-probe); and what is "
-                                 "known of earlier ones");
+                                 "(colltopo-probe); and what is known of earlier ones");
   const auto arguments = std::make_shared<TuneArguments>();
   command->add_option("-o,--output", arguments->output, "File to add them to; by default one that jobs find");
   command->add_option("--seconds", arguments->seconds,
