@@ -62,8 +62,12 @@ AlgorithmOptions completed(AlgorithmOptions options, const Terrain& terrain) {
   return options;
 }
 
-std::string exclusion_of(const Variant& variant, const Request& request) {
-  return variant.refusal.empty() ? unfit_for(variant.properties, request) : variant.refusal;
+std::string exclusion_of(const Variant& variant, const Request& request, std::size_t bytes) {
+  if (!variant.refusal.empty()) return variant.refusal;
+  if (bytes > variant.most_bytes())
+    return fmt::format("keeps more than {} MiB for others where a call has more than {} bytes", k_most_scratch >> 20,
+                       variant.most_bytes());
+  return unfit_for(variant.properties, request);
 }
 
 // Serving goes before being excluded, then the price decides; the first of equals stays.
@@ -272,7 +276,7 @@ struct Chooser::State {
 
   Candidate candidate_of(Variant& variant, const Request& request, std::size_t bytes) {
     const double seconds = price(variant, bytes);
-    return {variant.algorithm, variant.options, variant.name, seconds, exclusion_of(variant, request)};
+    return {variant.algorithm, variant.options, variant.name, seconds, exclusion_of(variant, request, bytes)};
   }
 
   // One in slices, beside what it is without them.
@@ -300,19 +304,20 @@ struct Chooser::State {
     };
     std::vector<Bounded> open;
     for (Variant* const variant : worth)
-      if (exclusion_of(*variant, request).empty()) open.push_back({variant, least_price(*variant, bytes)});
+      if (exclusion_of(*variant, request, bytes).empty()) open.push_back({variant, least_price(*variant, bytes)});
     std::ranges::stable_sort(open, {}, &Bounded::least);
     Variant* best = nullptr;
     double seconds = 0;
     for (const auto& [variant, least] : open) {
       if (best != nullptr && (least > seconds || is_behind_whole(*variant, worth, bytes, seconds))) continue;
       const double one = price(*variant, bytes);
-      if (!variant->refusal.empty()) continue;
+      if (!exclusion_of(*variant, request, bytes).empty()) continue;
       if (best != nullptr && (one > seconds || (one == seconds && best < variant))) continue;
       best = variant;
       seconds = one;
     }
-    if (best == nullptr) return {first->algorithm, first->options, first->name, 0, exclusion_of(*first, request)};
+    if (best == nullptr)
+      return {first->algorithm, first->options, first->name, 0, exclusion_of(*first, request, bytes)};
     return {best->algorithm, best->options, best->name, seconds, ""};
   }
 
@@ -330,11 +335,13 @@ struct Chooser::State {
     return best.excluded.empty() ? best : unknown;
   }
 
-  template <typename Decide>
-  const Choice& kept(const Key& key, const SizeClass& sizes, Decide decide) {
+  // `sizes_of`: of which it is the choice, asked when it is known.
+  template <typename Decide, typename SizesOf>
+  const Choice& kept(const Key& key, Decide decide, SizesOf sizes_of) {
     if (const auto found = choices.find(key); found != choices.end()) return found->second;
     Choice choice;
     static_cast<Candidate&>(choice) = decide();
+    const SizeClass sizes = sizes_of();
     choice.from = sizes.from;
     choice.to = sizes.to;
     return choices.emplace(key, std::move(choice)).first->second;
@@ -387,7 +394,7 @@ std::vector<Candidate> Chooser::siblings(const Request& request, const Candidate
   for (Variant* const variant :
        worth_a_price(state_->variants(request.collective), state_->terrain, state_->machine, bytes)) {
     const bool is_sibling = variant->algorithm == leading.algorithm && variant->options != leading.options;
-    if (!is_sibling || !exclusion_of(*variant, request).empty()) continue;
+    if (!is_sibling || !exclusion_of(*variant, request, bytes).empty()) continue;
     if (state_->least_price(*variant, bytes) > seconds) continue;
     Candidate sibling = state_->candidate_of(*variant, request, bytes);
     if (sibling.excluded.empty() && sibling.seconds <= seconds) all.push_back(std::move(sibling));
@@ -408,7 +415,8 @@ const Choice& Chooser::choose(const Request& request) {
           request.fallback_allowed,
           request.tried};
   if (among == nullptr) key.among = &state_->variants(request.collective);
-  return state_->kept(key, sizes, [&] { return state_->decided(request, sizes.from); });
+  return state_->kept(
+      key, [&] { return state_->decided(request, sizes.from); }, [&] { return sizes; });
 }
 
 double Chooser::lead_over_previous(const Request& request, const Algorithm* candidate) {
@@ -429,9 +437,16 @@ const Choice& Chooser::price(const Algorithm& algorithm, const AlgorithmOptions&
   const SizeClass sizes = size_class_of(request.bytes);
   auto& among = state_->variants(algorithm, options, request.collective);
   const Key key{&among, sizes.from, 0, request.commutative, request.associative_bits, true, true};
-  // What has no variants is the same at every size; its price is that of this one.
-  const SizeClass decided = among.size() == 1 ? SizeClass{0, k_any_bytes} : sizes;
-  return state_->kept(key, decided, [&] { return state_->cheapest(among, request, sizes.from); });
+  // What has no variants is the same at every size that it can serve, and at every other; its price is that of this
+  // one.
+  const auto alike = [&]() -> SizeClass {
+    if (among.size() > 1) return sizes;
+    const std::size_t most = among.front().most_bytes();
+    if (most == k_any_bytes) return {0, k_any_bytes};
+    return sizes.from <= most ? SizeClass{0, most + 1} : SizeClass{most + 1, k_any_bytes};
+  };
+  return state_->kept(
+      key, [&] { return state_->cheapest(among, request, sizes.from); }, alike);
 }
 
 std::optional<Chooser::Measured> Chooser::measured(const Algorithm* algorithm, const AlgorithmOptions& options,

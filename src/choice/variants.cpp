@@ -81,7 +81,11 @@ void Variant::read_programs(const Terrain& terrain) {
   for (const Rank root : sampled_roots(shape.collective, terrain)) {
     Shape rooted_shape = shape;
     rooted_shape.root = root;
-    const auto program_of = [&](Rank rank) { return algorithm->program(rooted_shape, rank, options); };
+    const auto program_of = [&](Rank rank) {
+      Program program = algorithm->program(rooted_shape, rank, options);
+      scratch_ = std::max(scratch_, program.scratch());
+      return program;
+    };
     profiles_.push_back(profile_of(rooted_shape, terrain, steps, {program_of, algorithm->programs_take_all_ranks}));
   }
 }
@@ -100,6 +104,11 @@ double Variant::seconds(const Terrain& terrain, const Machine& machine, std::siz
   for (const Profile& profile : profiles_)
     worst = std::max(worst, seconds_of(profile, machine, shard_bytes(shape, bytes)));
   return worst;
+}
+
+std::size_t Variant::most_bytes() const {
+  if (scratch_ <= shape.whole()) return k_any_bytes;
+  return k_most_scratch / static_cast<std::size_t>(scratch_) * static_cast<std::size_t>(shape.parts());
 }
 
 double Variant::least_seconds(const Terrain& terrain, const Machine& machine, std::size_t bytes) const {

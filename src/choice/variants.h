@@ -10,6 +10,9 @@
 
 namespace colltopo {
 
+/// Bytes of scratch that a rank has at most, where they are more than the call's data.
+inline constexpr std::size_t k_most_scratch = std::size_t{1} << 29;
+
 /// An algorithm with all that it needs, at any size.
 struct Variant {
   const Algorithm* algorithm = nullptr;
@@ -34,11 +37,15 @@ struct Variant {
   /// Whether `whole` is this one without slices.
   bool is_of(const Variant& whole) const;
   bool has_price() const { return !profiles_.empty(); }
+  /// Up to which it can serve, once it has a price: beyond, a rank holds more for others than the call has data, and
+  /// that is much. In bytes as in Request.
+  std::size_t most_bytes() const;
 
  private:
   void read_programs(const Terrain& terrain);
 
   std::vector<Profile> profiles_;  // of several roots; the price is that of the worst
+  Chunk scratch_ = 0;              // slots, the most of what was read
 };
 
 /// All of the row with these options; one that is refused, if the options are.

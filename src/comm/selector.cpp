@@ -15,7 +15,8 @@ namespace colltopo {
 namespace {
 
 constexpr std::size_t k_most_segments = 64;
-constexpr std::size_t k_most_kept = 1024;  // decisions of a collective
+constexpr std::size_t k_most_kept = 1024;                  // decisions of a collective
+constexpr std::size_t k_most_room = std::size_t{1} << 27;  // bytes for blocks that go by way of others, each way
 
 int op_properties(const Request& request) { return (request.commutative ? 1 : 0) | (request.associative_bits ? 2 : 0); }
 
@@ -162,16 +163,16 @@ Decision Selector::decided_by(const Forced& choice, const std::string& source, c
 std::optional<Decision> Selector::decided_by_algorithm(const Forced& choice, const std::string& source,
                                                        const Request& request, Kept* kept, std::string* excluded) {
   const Choice& chosen = chooser_->price(*choice.algorithm, choice.over(options_), of_schedules(request));
-  if (!chosen.excluded.empty()) {
-    if (excluded != nullptr) *excluded = chosen.excluded;
-    return std::nullopt;
-  }
-  say_prediction(request, chosen, source);
   if (is_sized(request)) {
     const bool as_asked = chosen.from <= request.bytes && request.bytes < chosen.to;  // not what stands for 0 bytes
     kept->from = std::max(kept->from, as_asked ? chosen.from : request.bytes);
     kept->to = std::min(kept->to, as_asked ? chosen.to : request.bytes + 1);
   }
+  if (!chosen.excluded.empty()) {
+    if (excluded != nullptr) *excluded = chosen.excluded;
+    return std::nullopt;
+  }
+  say_prediction(request, chosen, source);
   return Decision{chosen.algorithm, nullptr, chosen.options, chosen.name};
 }
 
@@ -231,7 +232,8 @@ Manner Selector::manner_of(const Decision& decision, const Request& request) con
   return manner;
 }
 
-// What a block adds to the messages of others against what a message of its own costs both ends.
+// What a block adds to the messages of others against what a message of its own costs both ends; less where a rank may
+// have a block for each of so many others that the room for all would be much.
 std::size_t Selector::aggregation_limit(const Decision& decision) const {
   if (settings_.aggregate_bytes) return *settings_.aggregate_bytes;
   const Machine& machine = machine_;
@@ -239,7 +241,8 @@ std::size_t Selector::aggregation_limit(const Decision& decision) const {
   const Counted counted = decision.algorithm->counted(shape, decision.options);
   const double hops = (counted.shards_within + counted.shards_between) / std::max(1, ranks_ - 1);
   const double bandwidth = nodes() == 1 ? machine.bandwidth_node : machine.bandwidth_network;
-  return colltopo::aggregation_limit(2 * machine.overhead, 1 / bandwidth, 1 / machine.bandwidth_copy, hops);
+  return std::min(colltopo::aggregation_limit(2 * machine.overhead, 1 / bandwidth, 1 / machine.bandwidth_copy, hops),
+                  k_most_room / static_cast<std::size_t>(ranks_));
 }
 
 // Sizes decide nothing where only two ranks know each, unless a trial has learned their mean.

@@ -555,5 +555,20 @@ TEST(Choice, what_has_too_many_chunks_is_refused) {
   EXPECT_NE(chooser.choose(request).algorithm, nullptr);
 }
 
+TEST(Choice, what_keeps_far_more_than_the_call_has_serves_smaller_calls_alone) {
+  Chooser chooser(64, on_nodes(64, 8), {}, {});
+  const Algorithm& pairs = *algorithm_named("node-pairs");
+  const auto of = [&](std::size_t bytes) { return chooser.price(pairs, {}, {Collective::alltoall, 0, bytes}); };
+  const Choice small = of(8), large = of(std::size_t{64} << 20);
+  EXPECT_EQ(small.excluded, "");
+  EXPECT_EQ(small.from, 0u);
+  EXPECT_LT(small.to, std::size_t{64} << 20);
+  EXPECT_EQ(of(small.to - 1).excluded, "");
+  EXPECT_THAT(large.excluded, HasSubstr("keeps more than 512 MiB for others"));
+  EXPECT_EQ(large.from, small.to);
+  // As much as the call has itself is not much, however large that is.
+  EXPECT_EQ(chooser.price(*algorithm_named("tra2"), {}, {Collective::alltoall, 0, std::size_t{64} << 20}).excluded, "");
+}
+
 }  // namespace
 }  // namespace colltopo
