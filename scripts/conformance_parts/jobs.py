@@ -18,8 +18,8 @@ NEVER = {
     "component": ["stock-4.1"],
     "stock": ["stock-4.1", "shifted-reductions"],
     "shim": ["stock-4.1", "early-free", *table.WAITS_OF_SHIM, *NEIGHBOURS],
-    "mpich": ["stock-mpich", "early-free", "persistent", *table.WAITS_OF_SHIM, *NEIGHBOURS],
-    "stock-mpich": ["stock-mpich", "early-free", "persistent", *table.WAITS_OF_SHIM, *NEIGHBOURS],
+    "mpich": ["stock-mpich", "early-free", "persistent", "mixed-allgatherv", *table.WAITS_OF_SHIM, *NEIGHBOURS],
+    "stock-mpich": ["stock-mpich", "early-free", "persistent", "mixed-allgatherv", *table.WAITS_OF_SHIM, *NEIGHBOURS],
 }
 
 

@@ -86,7 +86,8 @@ def table():
                 parameters={"topology": "torus:2x2", "schedules_from_bytes": "0"}),
         Setting("rules", rules=rule("allreduce", "two-level:group=2")),
         Setting("rules-alltoall", rules=rule("alltoall", "tra2:group=2")),
-        Setting("beside-adapt", mca={"coll_adapt_priority": "55"}),
+        # adapt's own MPI_Ibcast of nothing waits for ever.
+        Setting("beside-adapt", mca={"coll_adapt_priority": "55"}, leave=("empty-types:nonblocking",)),
         Setting("beside-libnbc", mca={"coll_libnbc_priority": "55"}),
         Setting("without-tuned", mca={"coll": "^tuned"}, info=True),
     ]

@@ -215,12 +215,20 @@ class Run {
   }
   void over() { alone_ ? counts_.add(first_, counts_.since_last()) : counts_.add_several(counts_.since_last()); }
 
+  /// Calls are under way on a communicator that the library loses when that is freed.
+  bool loses_calls(const Place* place) const {
+    return std::any_of(under_way_.begin(), under_way_.end(), [&](const UnderWay& one) {
+      return &one.call->place() == place &&
+             options_.limits.leaves(std::string("early-free:") + row_of(one.call->operation().kind).name);
+    });
+  }
+
   /// A communicator is freed with what is under way on it, or after that.
   void end(Slot slot, int number) {
     const auto place = communicators_.held(slot);
     const bool early =
         hash_of(options_.seed, static_cast<std::uint64_t>(number), static_cast<std::uint64_t>(slot), 81) % 2 == 0 &&
-        !options_.limits.leaves("early-free");
+        !options_.limits.leaves("early-free") && !loses_calls(place.get());
     if (!early && place) {
       while (std::any_of(under_way_.begin(), under_way_.end(),
                          [&](const UnderWay& one) { return &one.call->place() == place.get(); })) {
