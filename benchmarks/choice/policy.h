@@ -8,8 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "choice/race.h"
-
 namespace colltopo::replay {
 
 class Policy {
@@ -37,7 +35,7 @@ struct Start {
 /// Trials of stages (src/comm/trial.h).
 std::unique_ptr<Policy> trial_policy(const Start& start);
 
-/// The race (src/choice/race.h).
-std::unique_ptr<Policy> race_policy(const Start& start, const RaceRules& rules = {});
+/// The race of a class (src/comm/class_race.h).
+std::unique_ptr<Policy> race_policy(const Start& start);
 
 }  // namespace colltopo::replay

@@ -1,8 +1,7 @@
 #include <cmath>
-#include <utility>
 
 #include "choice/policy.h"
-#include "choice/race.h"
+#include "comm/class_race.h"
 
 namespace colltopo::replay {
 
@@ -15,49 +14,51 @@ std::vector<Belief> beliefs_of(const Start& start) {
   return beliefs;
 }
 
+/// Of one rank, which has nobody to send to.
+class NoMessages final : public Transport {
+ public:
+  int send(const std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
+  int recv(std::byte*, std::size_t, Rank, Lane, Request*) noexcept override { return 1; }
+  int test(Request*) noexcept override { return 1; }
+  void abandon(Request*) noexcept override {}
+  void progress() noexcept override {}
+};
+
+/// A class in a job of one rank, whose calls are ticks.
 class RacePolicy : public Policy {
  public:
-  RacePolicy(const Start& start, const RaceRules& rules)
-      : race_(beliefs_of(start), start.expected.size() - 1, rules), plan_(race_.plan(0)) {}
+  explicit RacePolicy(const Start& start)
+      : agreement_(0, 1, transport_), race_(agreement_, 0, 1, beliefs_of(start), start.expected.size() - 1, false) {
+    race_.begin(0, 0, 0);
+  }
 
   Call next() override {
-    if (waited_ < plan_.wait_calls) return {race_.best(), false, std::exchange(agreed_, false)};
-    return {plan_.order[block_], true, std::exchange(agreed_, false)};
+    bool agreed = false;
+    if (race_.is_waiting() && race_.wakes_at() <= now_) race_.wake(now_);
+    if (!race_.is_waiting() && race_.rounds().is_over()) {
+      race_.end_round(now_, std::nullopt);
+      agreed = true;
+    }
+    if (race_.is_waiting()) return {race_.best(), false, agreed};
+    return {race_.rounds().turn().contestant, true, agreed};
   }
   void took(double seconds) override {
-    ++calls_;
-    if (waited_ < plan_.wait_calls) {
-      ++waited_;
-      return;
-    }
-    if (in_block_ > 0) times_.push_back(seconds);
-    if (++in_block_ < plan_.block_calls) return;
-    in_block_ = 0;
-    blocks_.push_back(colltopo::block_of(times_));
-    times_.clear();
-    if (++block_ < plan_.order.size()) return;
-    race_.ended(plan_, blocks_);
-    blocks_.clear();
-    block_ = 0;
-    waited_ = 0;
-    agreed_ = true;
-    plan_ = race_.plan(calls_);
+    ++now_;
+    if (race_.is_waiting()) return;
+    if (race_.rounds().turn().counts) race_.rounds().add(race_.rounds().place(), seconds);
+    race_.rounds().advance();
   }
   std::size_t best() const override { return race_.best(); }
 
  private:
-  Race race_;
-  Race::Plan plan_;
-  std::size_t calls_ = 0, waited_ = 0, block_ = 0, in_block_ = 0;
-  bool agreed_ = false;
-  std::vector<double> times_;
-  std::vector<Block> blocks_;
+  NoMessages transport_;
+  Agreement agreement_;
+  ClassRace race_;
+  ClassRace::Tick now_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Policy> race_policy(const Start& start, const RaceRules& rules) {
-  return std::make_unique<RacePolicy>(start, rules);
-}
+std::unique_ptr<Policy> race_policy(const Start& start) { return std::make_unique<RacePolicy>(start); }
 
 }  // namespace colltopo::replay

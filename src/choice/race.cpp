@@ -10,11 +10,10 @@ namespace colltopo {
 
 namespace {
 
-constexpr double k_most_medians = 2;       // that a call of a block counts for
-constexpr double k_agreement_calls = 0.5;  // what an agreement costs, in calls of the best
-constexpr double k_least_behind = 0.02;    // that a block of a contestant costs, of its calls
-constexpr double k_most_behind = 2;        // logarithm
-constexpr double k_most_error = 0.5;       // of a difference that nobody knows
+constexpr double k_most_medians = 2;     // that a call of a block counts for
+constexpr double k_least_behind = 0.02;  // that a block of a contestant costs, of its calls
+constexpr double k_most_behind = 2;      // logarithm
+constexpr double k_most_error = 0.5;     // of a difference that nobody knows
 
 // Of a normal number of variance 1, how far it is above `u` on average, where it is.
 double expected_excess(double u) {
@@ -44,10 +43,12 @@ Race::Race(std::vector<Belief> beliefs, std::size_t serving, const RaceRules& ru
     : rules_(rules),
       beliefs_(std::move(beliefs)),
       pairs_(beliefs_.size() * beliefs_.size()),
+      seen_(beliefs_.size()),
       noise_squares_(rules.noise * rules.noise * rules.noise_calls),
       noise_weight_(rules.noise_calls),
       best_(serving),
-      block_calls_(static_cast<double>(rules.block_calls)) {
+      block_calls_(static_cast<double>(rules.block_calls)),
+      agreement_calls_(rules.agreement_calls) {
   find_best();
 }
 
@@ -58,6 +59,19 @@ Belief Race::behind(std::size_t contestant, std::size_t other) const {
   if (seen.calls <= 0) return before;
   const double unsure = 1 + rules_.few_rounds / (seen.rounds * seen.rounds);
   return before.merged({seen.difference, 2 * noise_variance() / seen.calls * unsure});
+}
+
+Belief Race::belief(std::size_t contestant) const {
+  const auto own = [&](std::size_t c) {
+    if (seen_[c].calls <= 0) return beliefs_[c];
+    return beliefs_[c].merged({seen_[c].log_seconds, noise_variance() / seen_[c].calls});
+  };
+  const Belief of_best = own(best_);
+  if (contestant == best_) return of_best;
+  const Belief gap = behind(contestant, best_);
+  // Against one of whom nothing is known, a difference says nothing.
+  if (!gap.is_known() || !of_best.is_known()) return own(contestant);
+  return {of_best.log_seconds + gap.log_seconds, gap.variance};
 }
 
 void Race::find_best() {
@@ -85,7 +99,7 @@ double Race::calls_until_worth(std::size_t contestant) const {
       std::min(error, k_most_error) * expected_excess((gap.log_seconds + rules_.difference) / error);
   const double cost =
       std::floor(block_calls_) * std::expm1(std::clamp(gap.log_seconds, k_least_behind, k_most_behind)) +
-      k_agreement_calls / 2;
+      agreement_calls_ / 2;
   return gain_of_call <= 0 ? std::numeric_limits<double>::infinity() : cost / gain_of_call - rules_.first_calls;
 }
 
@@ -106,7 +120,7 @@ Race::Plan Race::plan(std::size_t calls) const {
   return plan;
 }
 
-void Race::ended(const Plan& plan, std::span<const Block> blocks) {
+void Race::ended(const Plan& plan, std::span<const Block> blocks, double agreement_seconds) {
   const double calls = static_cast<double>(plan.block_calls - 1);
   if (rounds_ == 0) {  // which compares nothing with what was seen before
     for (const Block& one : blocks) noise_squares_ += (calls - 1) * one.scatter;
@@ -137,12 +151,18 @@ void Race::ended(const Plan& plan, std::span<const Block> blocks) {
     noise_squares_ += freedom * squares / differences;
     noise_weight_ += freedom;
   }
+  for (std::size_t i = 0; i < plan.order.size(); ++i) {
+    Seen& seen = seen_[plan.order[i]];
+    seen.log_seconds = (seen.log_seconds * seen.calls + std::log(blocks[i].seconds) * calls) / (seen.calls + calls);
+    seen.calls += calls;
+  }
   const auto of_best = std::ranges::find(plan.order, best_);
   const double best_seconds = blocks[static_cast<std::size_t>(of_best - plan.order.begin())].seconds;
   for (const Block& one : blocks)
     spent_ += static_cast<double>(plan.block_calls) *
               std::clamp(one.seconds / best_seconds - 1, 0.0, std::exp(k_most_behind));
-  spent_ += k_agreement_calls;
+  if (agreement_seconds > 0) agreement_calls_ = agreement_seconds / best_seconds;
+  spent_ += agreement_calls_;
   ++rounds_;
   block_calls_ = std::min(static_cast<double>(rules_.most_block_calls), block_calls_ * rules_.growth);
   find_best();

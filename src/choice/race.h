@@ -30,6 +30,7 @@ struct RaceRules {
   std::size_t block_calls = 4;  // of the first round; a block's first call is not counted
   double growth = 1.25;         // of blocks from round to round
   std::size_t most_block_calls = 40;
+  double agreement_calls = 0.5;  // what an agreement costs, in calls of the best, before one was measured
 };
 
 /// The counted calls of one contestant in a round.
@@ -57,20 +58,28 @@ class Race {
 
   /// What comes after `calls` calls of the class.
   Plan plan(std::size_t calls) const;
-  /// A round is over, of whose contestants these are the blocks, in the plan's order.
-  void ended(const Plan& plan, std::span<const Block> blocks);
+  /// A round is over, of whose contestants these are the blocks, in the plan's order. `agreement_seconds`: that the
+  /// ranks take to tell each other; 0: not known.
+  void ended(const Plan& plan, std::span<const Block> blocks, double agreement_seconds = 0);
 
   std::size_t best() const { return best_; }
   /// Calls of the best, that exploring has cost beyond it.
   double spent_calls() const { return spent_; }
   /// By how much a contestant's time is above another's, as a difference of logarithms.
   Belief behind(std::size_t contestant, std::size_t other) const;
+  /// Of its time: the best's, with what it is behind.
+  Belief belief(std::size_t contestant) const;
 
  private:
   struct Pair {
     double difference = 0;  // of logarithms, the mean over their rounds
     double calls = 0;       // in them
     double rounds = 0;
+  };
+  /// Blocks, of all rounds.
+  struct Seen {
+    double log_seconds = 0;  // the mean
+    double calls = 0;
   };
   Pair& pair(std::size_t a, std::size_t b) { return pairs_[a * beliefs_.size() + b]; }
   const Pair& pair(std::size_t a, std::size_t b) const { return pairs_[a * beliefs_.size() + b]; }
@@ -82,10 +91,12 @@ class Race {
   RaceRules rules_;
   std::vector<Belief> beliefs_;
   std::vector<Pair> pairs_;  // [contestant][contestant]
+  std::vector<Seen> seen_;   // [contestant]
   double noise_squares_, noise_weight_;
   std::size_t best_;
   std::size_t rounds_ = 0;
   double block_calls_;
+  double agreement_calls_;  // what an agreement costs, in calls of the best
   double spent_ = 0;
 };
 
