@@ -24,7 +24,8 @@ for row in found["times"]:
     every = not rooted and row["algorithm"] == "fallback"  # others only where they may win
     long = row["collective"] in ("allreduce", "bcast", "reduce")  # vectors: to 1 MiB
     sizes = 16 + 2 * long  # powers of two: of what calls are left to, and of ours where they may have a step
-    assert len(row["seconds"]) in ([sizes] if every else range(1, sizes + 1)) and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
+    least = sizes - long if every else 1  # 512 KiB comes last: a slow machine may have no time left for it
+    assert least <= len(row["seconds"]) <= sizes and all(0 < seconds < 10 for seconds in row["seconds"].values()), row
     assert set(row["errors"]) <= set(row["seconds"]) and all(0 <= error < 10 for error in row["errors"].values()), row
 assert sum(len(row["errors"]) for row in found["times"]) > sum(len(row["seconds"]) for row in found["times"]) / 4, "times of few rows, though there is time: %s" % found["times"]
 between = [size for row in found["times"] if row["algorithm"] != "fallback" for size in row["seconds"] if size in ("16", "64", "256", "1024", "2048", "8192", "32768", "131072")]
